@@ -270,7 +270,7 @@ class SweepPanel:
         if len(self.metrics) > 1:
             if curve.metric.percentile is None:
                 return curve.metric.title
-            return "median" if curve.metric.percentile == 50 else f"p{curve.metric.percentile:g}"
+            return _percentile_text(curve.metric)
         varying = {pair for other in self.curves for pair in other.rest if pair not in curve.rest}
         names = {name for name, _ in varying}
         return label_text(tuple(pair for pair in curve.rest if pair[0] in names)) if len(self.curves) > 1 else ""
@@ -285,6 +285,11 @@ class SweepPanel:
                 text = f"knee{suffix} at {self.x_title} {knee.text}: {figure_text(self.metric, knee.value)}"
                 found.append((self.position(knee.x), knee.value, text))
         return tuple(found)
+
+
+def _percentile_text(metric: Metric) -> str:
+    """Return which percentile a metric is: ``p99``."""
+    return "median" if metric.percentile == 50 else f"p{metric.percentile:g}"
 
 
 def target_of(step: Step) -> Figure | None:
@@ -321,7 +326,10 @@ def _with_target(panel: SweepPanel, target: Figure) -> SweepPanel:
     if target.metric not in panel.metrics:
         return panel
     metric = replace(
-        target.metric, name="target", title=f"target {quantity(target.value, target.metric.unit)}", percentile=None
+        target.metric,
+        name="target",
+        title=f"target of {_percentile_text(target.metric)} {quantity(target.value, target.metric.unit)}",
+        percentile=None,
     )
     points = sorted((point for curve in panel.curves for point in curve.points), key=lambda point: point.x)
     ends = tuple(replace(point, values=(target.value,)) for point in (points[0], points[-1]))

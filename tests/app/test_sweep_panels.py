@@ -54,7 +54,7 @@ def test_a_target_is_a_line_in_the_plot_of_its_metric() -> None:
     line = with_line.curves[-1]
     assert with_line.curves[:-1] == plain.curves
     assert [(point.x, point.value) for point in line.points] == [(1.0, 5.0), (64.0, 5.0)]
-    assert with_line.name(line) == "target 5 ns"
+    assert with_line.name(line) == "target of p99 5 ns"
     assert panels_of(curves, Figure(P99, 5.0))[0] == panels_of(curves)[0]
     step = make_step("fio-slo", {"limit": 0.01, "percentile": "95"})
     found = target_of(step)

@@ -1,20 +1,24 @@
 """A sweep in the live view: points as they are measured, then those of all trials that count, over one foot."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
-from app.events import Event, RunEnded, RunStarted, SampleRead, State, TrialEnded
+from app.events import Event, RunEnded, RunStarted, SampleRead, State, TrialEnded, TrialStarted
+from app.plans.plan import Plan, make_step
 from app.services import Workstation
-from suites.base import ParsedTrial
+from suites.base import Command, ParsedTrial
 from suites.fio.metrics import LATENCY_P99
+from suites.perf import profiled_commands
+from suites.slo.search import ACHIEVED, PERCENTILES
 from suites.units import Unit
 from suites.vocab import Better, Figure, Labels, Metric, MetricKind, Sample, labels
 from tests.messages import messages
-from tests.widgets.live_events import PLACE, begin, end, folded, plan, sample
+from tests.widgets.live_events import PLACE, begin, end, folded, plan, sample, trial
 from widgets.live.plot_panes import SIDE_BY_SIDE_FROM
 from widgets.live.step_view import StepView
 from widgets.live.sweep_plots import SweepPlots, sweep_of
@@ -55,6 +59,48 @@ def test_of_trials_that_count_all_are_taken_and_one_that_does_not_stands_alone()
     assert tail.metric == LATENCY_P99
     alone = sweep_of(model, PLACE, views[2])[0]
     assert alone.curves[0].points[0].values == (900.0,)
+
+
+SEARCH = Plan("slo", ("web-1",), (make_step("fio-slo", {"limit": 0.01}, name="disk"),))
+
+
+def searched(*rates: str) -> Iterator[Event]:
+    """Yield what an SLO search finds at `rates`: what arrives, and a p99 of twice the median, in us."""
+    yield begin()
+    figures = [
+        Figure(metric, value * float(rate), labels(offered_rate=rate))
+        for rate in rates
+        for metric, value in zip((ACHIEVED, *PERCENTILES), (1.0, 100.0, 150.0, 200.0, 300.0), strict=True)
+    ]
+    yield TrialEnded(1, State.DONE, 0, ParsedTrial(tuple(figures)), "")
+
+
+def test_a_search_shows_its_target_among_the_percentiles(keep: Callable[[QWidget], QWidget]) -> None:
+    model = folded(searched("100", "50"), SEARCH)
+    plots = SweepPlots()
+    keep(plots)
+    plots.show_panels(sweep_of(model, PLACE, model.trials_at(PLACE)[-1]))
+    rate, latency = plots.plots
+    assert (rate.title, latency.title) == ("Achieved rate by offered rate", MESSAGES["latency_at_the_rate"])
+    assert [line.title for line in latency.lines.values()] == ["median", "p95", "p99", "p99.9", MESSAGES["target"]]
+    assert list(latency.lines["target", ()].pieces[0].buffer.values()) == [10_000.0, 10_000.0]
+    assert latency.scaling.may_be_logarithmic
+    assert ("target", ()) not in rate.lines
+
+
+def test_a_profiled_trial_that_has_ended_gives_way_to_those_that_count(keep: Callable[[QWidget], QWidget]) -> None:
+    view = StepView()
+    keep(view)
+    command = Command(("sh", "-c", "true"))
+    profiled = replace(trial(2, warm_up=True), commands=profiled_commands((command,), 99))
+    assert profiled.profiled
+    running = [begin(1), ended(1), TrialStarted(profiled, 10.0)]
+    view.show_step_key(folded(running), PLACE, ())
+    assert view.front is not None
+    assert view.front.trial.profiled
+    view.show_step_key(folded([*running, ended(2, 9.0)]), PLACE, ())
+    assert view.front.trial.id == 1
+    assert view.sweep.plots
 
 
 def test_a_step_without_a_sweep_has_none() -> None:

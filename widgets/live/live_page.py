@@ -246,6 +246,8 @@ class LivePage(Page):
                 self._read_bands(run)
             elif isinstance(event, RunEnded | RunDetached):
                 self.view.log.flush()
+                if self.view.front is not None and self.view.front.trial.profiled:
+                    self._show_step(run.step_key)
         self.view.sync()
         self._show_texts()
         if taken.moves_on:

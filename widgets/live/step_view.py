@@ -66,11 +66,12 @@ class StepView(QWidget):
         return self._front
 
     def show_step_key(self, model: RunModel, step_key: StepKey, bands: Sequence[Band]) -> None:
-        """Show a step on a host, with its trial under way or its last one in front, if one began."""
+        """Show a step on a host, with its trial under way or its last one in front, if one began.
+
+        A profiled trial that has ended gives way to those that count.
+        """
         self._model, self._step_key, self._bands = model, step_key, bands
-        self._show_front(
-            max(model.trials_at(step_key), key=lambda view: (not view.never_began, view.trial.id), default=None)
-        )
+        self._show_front(max(model.trials_at(step_key), key=_place_in_front, default=None))
 
     def take_focus(self) -> None:
         """Focus the uppermost plot, whose keys are those of all plots."""
@@ -205,3 +206,7 @@ class StepView(QWidget):
 def _opening(button: QWidget, popup: Callable[..., object]) -> Callable[[], object]:
     """Return what opens a menu below `button`; Qt keeps it within the screen."""
     return lambda: popup(button.mapToGlobal(button.rect().bottomLeft()))
+
+
+def _place_in_front(view: TrialView) -> tuple[bool, bool, int]:
+    return not view.never_began, view.ended is None or not view.trial.profiled, view.trial.id
