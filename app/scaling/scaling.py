@@ -151,7 +151,7 @@ def scaling_lines(one: ScalingAnalysis) -> Iterator[str]:
     label = one.curve.label.replace("_", " ")
     last = one.curve.points[-1]
     if one.flat:
-        yield f"Flat {_flat_text(one)}."
+        yield f"{_flat_text(one)}."
     elif one.knee is not None:
         share = one.knee.value / max(point.value for point in one.curve.points)
         yield f"Knee at {label} = {one.knee.text}{_knee_text(one)}: {share_text(share)} of the maximum."
@@ -170,9 +170,9 @@ def scaling_lines(one: ScalingAnalysis) -> Iterator[str]:
 def _flat_text(one: ScalingAnalysis) -> str:
     values = [point.value for point in one.curve.points]
     label, most = one.curve.label.replace("_", " "), max(values)
-    noise = "" if min(values) >= KNEE_SHARE * most else ", within the noise"
+    shown, noise = ("Flat", "") if min(values) >= KNEE_SHARE * most else ("No difference shown", ", within the noise")
     differ = f"the points differ by {share_text(most / min(values) - 1)}"
-    return f"over {label} = {_range_of(one.curve.points)}: {differ}{noise}"
+    return f"{shown} over {label} = {_range_of(one.curve.points)}: {differ}{noise}"
 
 
 def _range_of(points: Sequence[SweepPoint]) -> str:
