@@ -240,8 +240,9 @@ def amount_text(metric: Metric, value: float) -> str:
 
 def rate_text(metric: Metric, found: BurstEstimate) -> str:
     """Return a rate with its 95 % interval."""
-    rate = figure_text(metric, found.value, found.high - found.value or None)
-    return f"{rate} ({range_text(metric, found.low, found.high, value=found.value)})"
+    reach = found.high - found.value or None
+    ends = range_text(metric, found.low, found.high, reach, value=found.value)
+    return f"{figure_text(metric, found.value, reach)} ({ends})"
 
 
 def _range(metric: Metric, found: BurstEstimate) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from app.bursts import BurstAnalysis, Drain, burst_chart, burst_lines, burst_of, drain_of
+from app.bursts import BurstAnalysis, BurstEstimate, Drain, burst_chart, burst_lines, burst_of, drain_of, rate_text
 from app.cli.main import benchwright
 from app.events import Event, RunEnded, RunStarted, State
 from app.store.store import Store
@@ -104,6 +104,10 @@ def test_a_trial_without_a_single_fall_has_a_reason(rates: list[float], reason: 
     assert found.size is None
     assert found.under(100.0).load is None
     assert burst_lines(found) == [MESSAGES["no_burst"]]
+
+
+def test_the_ends_of_an_interval_have_the_decimals_of_the_rate() -> None:
+    assert rate_text(IOPS, BurstEstimate(299.79, 299.2, 300.4)) == "299.79 IOPS (299.20 to 300.40 IOPS)"
 
 
 def test_single_outliers_do_not_end_a_burst() -> None:
