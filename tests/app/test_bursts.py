@@ -143,6 +143,12 @@ def test_a_bucket_that_was_empty_at_the_start_has_no_size_but_a_refill_rate() ->
     assert MESSAGES["empty_at_first"] in burst_lines(found)
 
 
+def test_a_later_burst_that_is_too_short_asks_for_a_longer_rest() -> None:
+    first, short = drain(1, drained(SIZE)), drain(2, drained(BASE), 1.0)
+    assert MESSAGES["rest_longer"] in burst_lines(burst_of("run", "read", "web-1", (IOPS, READ), [first, short]))
+    assert MESSAGES["rest_longer"] not in burst_lines(burst_of("run", "read", "web-1", (IOPS, READ), [first]))
+
+
 @pytest.mark.parametrize("seconds", [4, 10, 40])
 def test_a_short_burst_is_measured_in_a_long_drain(seconds: int) -> None:
     one = drain(1, drained(seconds * (BURST - BASE), 3600, noise=0.02))
