@@ -27,7 +27,9 @@ from suites import registry
 from suites.base import Context, complete_values, tuned_values
 from suites.facts import Facts
 from suites.parameters import Parameter, Type, Value
+from suites.quantities import quantity
 from suites.registry import suite as find_suite
+from suites.units import Unit
 
 HOST = "host"
 """The type of an answer that is a host name; other types are those of parameters."""
@@ -239,6 +241,8 @@ def fill(preset: Preset, hosts: Sequence[str], answers: Answers) -> Filled:
     steps = [resolved({key: value for key, value in step.items() if key != ONLY_WITH}, answers) for step in included]
     names = {step["name"] for step in steps}
     content = resolved({key: value for key, value in preset.content.items() if key != STEP}, answers)
+    if "question" in content:
+        content["question"] = _formatted(preset.content["question"], _with_units(preset.asks, answers))
     if hosts:
         content["hosts"] = list(hosts)
     content.setdefault("hosts", [LOCAL])
@@ -251,6 +255,12 @@ def fill(preset: Preset, hosts: Sequence[str], answers: Answers) -> Filled:
     chosen = {step["name"]: frozenset(step.get("parameters", {})) for step in steps}
     omitted = tuple(ask.without for ask in preset.asks if ask.without and ask.name not in answers)
     return Filled(plan, chosen, omitted)
+
+
+def _with_units(asks: Sequence[PresetQuestion], answers: Answers) -> Answers:
+    """Return the answers with times as texts: ``10 ms``."""
+    times = (ask.name for ask in asks if ask.parameter.type is Type.DURATION and ask.name in answers)
+    return {**answers, **{name: quantity(float(answers[name]), Unit.SECOND) for name in times}}
 
 
 QUICK_QUESTION = "What do this host's CPU, memory and disk deliver?"
