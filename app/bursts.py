@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from app.centres import geometric_mean_of, student
 from app.chart import Chart, ChartAxis, ChartSeries
-from app.checks.shapes import FEWEST, MOST_POINTS, ShapeKind, shape_of
+from app.checks.shapes import FEWEST, MOST_POINTS, Shape, ShapeKind, shape_of
 from app.events import State
 from app.json_converter import Json, publish, published
 from app.numeric import Numbers, np
@@ -122,17 +122,17 @@ def drain_of(number: int, times: Sequence[float], values: Sequence[float], rest:
     """
     if len(values) < FEWEST:
         return Drain(number, rest, reason=f"{count_text(len(values), 'sample')}, fewer than {FEWEST}")
-    shape = shape_of(times, values)
+    at, rates = np.asarray(times, dtype=float), np.asarray(values, dtype=float)
+    shape, count = _fall(at, rates)
     if shape is None:
         return Drain(
             number, rest, reason="The rate does not fall: no burst, or not spent, or shorter than three samples"
         )
     if shape.kind not in _FALLS:
         return Drain(number, rest, reason=f"No single fall of the rate: {shape.kind}")
-    at, rates = np.asarray(times, dtype=float), np.asarray(values, dtype=float)
     usual = float(np.median(np.diff(at)))
     lengths = np.diff(at, prepend=0.0 if at[0] < 2 * usual else at[0] - usual)
-    cut, blur = shape.spans[0].until, usual * 1.01 * math.ceil(len(at) / MOST_POINTS)
+    cut, blur = shape.spans[0].until, usual * 1.01 * math.ceil(count / MOST_POINTS)
     before, after = rates[at <= cut - blur], rates[at > cut + blur]
     burst, base = _level(before), _level(after)
     if burst is None or base is None:
@@ -142,6 +142,19 @@ def drain_of(number: int, times: Sequence[float], values: Sequence[float], rest:
     duration = spent / (burst.value - base.value)
     reach = duration * math.hypot(burst.high - burst.value, base.high - base.value)
     return Drain(number, rest, burst, base, duration, BurstEstimate(spent, max(0.0, spent - reach), spent + reach))
+
+
+def _fall(at: Numbers, rates: Numbers) -> tuple[Shape | None, int]:
+    """Return the shape, and of how many samples from the first on: of so many that a short burst is no single point."""
+    shape, count = shape_of(at.tolist(), rates.tolist()), len(at)
+    while count > MOST_POINTS and (shape is None or shape.kind in _FALLS):
+        until = 0 if shape is None else int(np.searchsorted(at, shape.spans[0].until))
+        nearer = max(MOST_POINTS, 4 * until)
+        closer = shape_of(at[:nearer].tolist(), rates[:nearer].tolist()) if nearer < count else None
+        if closer is None or closer.kind not in _FALLS:
+            break
+        shape, count = closer, nearer
+    return shape, count
 
 
 def _level(rates: Numbers) -> BurstEstimate | None:
@@ -170,7 +183,7 @@ def burst_of(run: str, step: str, host: str, what: tuple[Metric, Labels], drains
         if last.spent is not None and one.spent is not None and one.base is not None and one.rest is not None:
             refills.append(one.spent.over(one.rest))
             ratios.append(refills[-1].over(one.base.value))
-            full = full or one.spent.high >= size.low
+            full = full or (one.spent.high >= size.low and ratios[-1].high < 1)  # else all that flowed in was taken
     return replace(
         found,
         burst=_over_trials([one.burst for one in drains if one.burst is not None]),
@@ -246,7 +259,9 @@ def burst_lines(one: BurstAnalysis) -> list[str]:
         f"Base rate: {rate_text(metric, one.base)}.",
         f"Bucket size: at least {_range(metric, one.size)}.",
     ]
-    if one.full_after is not None:
+    if one.drains[0].spent is None:
+        lines.append("The first drain has no fall: the size is only what flowed in during the rests.")
+    elif one.full_after is not None:
         rest = duration_text(one.full_after)
         lines.append(
             f"The size is a lower bound unless the host rested for {rest} before the run: only then was it full."

@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.checks.limits import limiter_text
+from app.comparison.comparability import tool_of
 from app.hosts.short_facts import host_text
 from app.plans.plan import host_label
 from app.records import RunRecord
 from app.summary import MetricSummary, headline_metrics, summaries, tail_of
 from suites.quantities import figure_text, first_upper, label_text, metric_text
+from suites.units import Unit
 from suites.verdict import Limiter, Trust, Verdict
 
 
@@ -16,8 +18,9 @@ from suites.verdict import Limiter, Trust, Verdict
 class StepResult:
     """The result of a step on a host, as texts.
 
-    `figure` is its headline figure, or “no result”; `interval` its 95 % interval, empty without one. `detail` is the
-    tail latency, if the step has one. `verdict` is None if it was not judged.
+    `metric` is what is counted, with the tool. `figure` is its headline figure, or “no result”; `interval` its 95 %
+    interval, empty without one. `detail` has the bytes per second of large operations and the tail latency, if any.
+    `verdict` is None if it was not judged.
     """
 
     step: str
@@ -85,21 +88,37 @@ def step_results(record: RunRecord) -> list[StepResult]:
             verdict = record.verdict_on(step.name, host)
             if not heads:
                 results.append(StepResult(step.name, host, "", "no result", "", "0", "", verdict))
-            results += [_result(one, own, verdict) for one in heads]
+            results += [_result(one, own, verdict, tool_of(step)) for one in heads]
     return results
 
 
-def _result(head: MetricSummary, own: Sequence[MetricSummary], verdict: Verdict | None) -> StepResult:
+def _result(head: MetricSummary, own: Sequence[MetricSummary], verdict: Verdict | None, tool: str) -> StepResult:
     return StepResult(
         head.step,
         head.host,
-        metric_text(head.metric, head.labels),
+        f"{metric_text(head.metric, head.labels)} ({tool})",
         head.value_text,
         head.interval_text,
         head.n_text,
-        _tail_text(head, own),
+        ", ".join(filter(None, (_bandwidth_text(head, own), _tail_text(head, own)))),
         verdict,
     )
+
+
+LARGE = 64 * 1024
+"""Bytes of an operation from which its rate is quoted in bytes too, as by YABS; of less, operations are the limit."""
+
+
+def _bandwidth_text(head: MetricSummary, own: Sequence[MetricSummary]) -> str:
+    """Return the bytes per second beside a rate of large operations: ``530 MB/s``."""
+    if head.metric.unit is not Unit.PER_SECOND:
+        return ""
+    kind = head.metric.kind
+    for one in own:
+        same = one.labels == head.labels and one.metric.kind is kind and one.metric.unit is Unit.BYTES_PER_SECOND
+        if same and one.value >= LARGE * head.value > 0:
+            return figure_text(one.metric, one.value)
+    return ""
 
 
 def _tail_text(head: MetricSummary, own: Sequence[MetricSummary]) -> str:
@@ -127,7 +146,7 @@ def results_text(record: RunRecord) -> str:
     found = step_results(record)
     several = len(record.plan.hosts) > 1
     names = [f"{one.step}, {host_label(one.host)}" if several else one.step for one in found]
-    names = [f"{name}: {one.metric}" if names.count(name) > 1 else name for name, one in zip(names, found, strict=True)]
+    names = [f"{name}: {one.metric}" if one.metric else name for name, one in zip(names, found, strict=True)]
     figures = [f"{one.figure} {one.interval}".strip() for one in found]
     texts = names, figures, [one.detail for one in found]
     wide, tall, broad = (max(map(len, column), default=0) for column in texts)

@@ -1,5 +1,6 @@
 """Reading files on this computer with a size limit and a timeout, as bytes, text or TOML."""
 
+import codecs
 import errno
 import os
 import select
@@ -63,13 +64,15 @@ def read_file(
 ) -> T:
     """Return what `parse` makes of the text file at `path`, of at most `limit` bytes.
 
+    It may be marked as UTF-16, unless another `encoding` is asked for.
     Raises `failure` naming the file and the fault; `hint` is the remedy for a file that is no text.
     """
     try:
         content = read_bounded(path, limit)
         if len(content) > limit:
             raise failure(f"{path} is larger than {quantity(limit)}.", "Choose a smaller file.")
-        text = content.decode(encoding)
+        marked = content[:2] in {codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE}  # PowerShell's >
+        text = content.decode("utf-16" if marked and encoding == "utf-8-sig" else encoding)
     except OSError as error:
         raise failure(f"{path} cannot be read: {error.strerror}.", "Check the name and its permissions.") from error
     except UnicodeDecodeError as error:

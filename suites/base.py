@@ -294,6 +294,10 @@ class Suite:
             raise NotImplementedError
         return self.parser_type()
 
+    def target(self, values: Values) -> Figure | None:
+        """Return the figure that a step with these values must not exceed, such as a latency; None without one."""
+        return None
+
     def metrics_of(self, values: Values) -> tuple[Metric, ...]:
         """Return the metrics of a step with these values, the headline first."""
         return self.metrics
@@ -341,16 +345,13 @@ class Suite:
     # ---- Properties used by checks of trials
     uniform: bool = False  # constant operation: rate times time is the work done
     sweeps: bool = False  # a trial covers several settings: average utilisation applies to none of them
+    searches: bool = False  # a trial tries rates one after another: its samples have no shape of their own
     several_limits: tuple[str, str] | None = None  # why its trial has no single limit, and which step to run instead
     uses_server: bool = False  # a server that may already run does the work
     server_processes: frozenset[str] = frozenset()  # the names of its processes, which work for the test
     repeats_itself: bool = False  # a trial is a series of rounds that ends when it is steady
     usual_cov: float = 0.0  # typical coefficient of variation on a quiet host, as far as known
     counting_label: str | None = None  # the label that names which end counted: one quantity, counted twice
-
-    def targets(self, values: Values) -> Mapping[str, float]:
-        """Return the levels that a step with these values keeps metrics within, by name, in their units."""
-        return {}
 
     def workload(self, values: Values) -> Workload:
         """Return the expected work of a step with these values."""

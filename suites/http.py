@@ -54,6 +54,9 @@ _FAILURE = re.compile(
     rf"unable to (?:connect|resolve|create) .+|number of connections must be .+|invalid .+|{NOT_STARTED}.*|"
     r".*: (?:command )?not found"
 )
+REFUSED = 0.01
+"""Refused connections, as a share of the responses, from which the server was away; full queues refuse a few."""
+
 _MILLISECONDS = {"us": 1e-3, "ms": 1.0, "s": 1e3, "m": 6e4, "h": 3.6e6}
 
 
@@ -63,6 +66,7 @@ class WrkParser(LineParser):
 
     unfinished = (_FAILURE,)
     _numbers: dict[Metric, float] = field(default_factory=dict)
+    _refused: int = 0
     _server: str | None = None
 
     def _read(self, line: str) -> None:
@@ -76,6 +80,7 @@ class WrkParser(LineParser):
             numbers[TOTAL], numbers[ELAPSED] = float(match[1]), float(match[2]) * _MILLISECONDS[match[3]] / 1e3
         elif match := _SOCKET.fullmatch(line):
             numbers[SOCKET_ERRORS] = float(sum(map(int, match.groups())))
+            self._refused = int(match[1]) + int(match[3])  # a refused connection fails in its first write
         elif match := _STATUS.fullmatch(line):
             numbers[ERRORS] = float(match[1])
         elif match := _RATE.fullmatch(line):
@@ -96,6 +101,8 @@ class WrkParser(LineParser):
             notes.append("wrk was cut off: it printed no summary.")
         elif whole and total <= wrong:
             notes.append(f"All {total:,.0f} responses are errors: no figure." if total else "No response: no figure.")
+        elif self._refused > REFUSED * total:
+            notes.append(f"The server refused {self._refused:,} connections: it did not serve for the whole time.")
         notes += exit_notes("wrk", exit_status)
         remarks = []
         if wrong and not notes:

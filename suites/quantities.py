@@ -166,8 +166,8 @@ WIDE = 0.2
 sixth too large, h - (1 - 1 / (1 + h)) over h."""
 
 
-BOUNDLESS = 1000
-"""Factor beyond which its size says nothing more: two trials far apart have 10^9."""
+UNKNOWN_FROM = 1000
+"""Factor of an interval from which nothing is known: that of two trials of which one is three times the other."""
 
 
 def uncertainty_text(metric: Metric, value: float, upper: float) -> str:
@@ -175,9 +175,9 @@ def uncertainty_text(metric: Metric, value: float, upper: float) -> str:
     if upper < WIDE * value or value <= 0:
         return _half(metric, value, upper)
     factor = 1 + upper / value
-    if factor > BOUNDLESS:
-        return f"×/÷ > {BOUNDLESS:,}"
-    return f"×/÷ {factor:,.{2 if factor < 2 else 1 if factor < 10 else 0}f}"
+    if factor > UNKNOWN_FROM:
+        return f"×/÷ >{UNKNOWN_FROM:,}"
+    return f"×/÷ {factor:.{2 if factor < 2 else 1 if factor < 10 else 0}f}"
 
 
 def range_text(

@@ -75,62 +75,75 @@ class VectorUnit:
     assumed: str
 
 
+_ZEN4 = "Zen 4: avx512f in two passes through two FMA units of 4 doubles"
+_ZEN5 = "Zen 5: two FMA units of 8 doubles"
+
 VECTOR_UNITS = (
+    VectorUnit(frozenset({"avx512f", "sse4a", "avx_vnni"}), 32, _ZEN5),
+    VectorUnit(frozenset({"avx512f", "sse4a"}), 16, _ZEN4),
     VectorUnit(frozenset({"avx512f"}), 32, "avx512f: two FMA units of 8 doubles assumed"),
     VectorUnit(frozenset({"avx2", "fma"}), 16, "avx2 and fma: two FMA units of 4 doubles assumed"),
     VectorUnit(frozenset({"avx"}), 8, "avx: one addition and one multiplication of 4 doubles assumed"),
     VectorUnit(frozenset({"sse2"}), 4, "sse2: one addition and one multiplication of 2 doubles assumed"),
     VectorUnit(frozenset({"asimd"}), 8, "neon: two FMA units of 2 doubles assumed"),
 )
-"""By flags of /proc/cpuinfo, the widest first. The counts are those of the optimisation manuals of Intel, AMD and Arm
-for server cores; a processor with one such unit, or with units of half the width, has half the peak."""
+"""By flags of /proc/cpuinfo, the first match first. The counts are those of the optimisation manuals of Intel, AMD and
+Arm for server cores; a processor with one such unit, or with units of half the width, has half the peak. Only AMD has
+sse4a; of its processors with avx512f, Zen 5 (guide 58455) has AVX-VNNI, and Zen 4 (57647) has not."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessorModel:
     """Processors whose flags or frequencies do not show their peak, by a pattern of their model name.
 
-    `operations` are those on doubles per core and cycle, None as by the flags; `base` and `boost` are GHz, 0 if the
-    pattern is of several.
+    `operations` are those on doubles per core and cycle with the instructions of `flag`, 0 as by the flags; `base` and
+    `boost` are GHz, 0 if the pattern is of several.
     """
 
     name: re.Pattern[str]
-    operations: int | None
+    operations: int
     assumed: str
-    base: float = 0.0
-    boost: float = 0.0
+    flag: str
+    base: float
+    boost: float
 
 
 def _model(
-    name: str, operations: int | None = None, assumed: str = "", base: float = 0.0, boost: float = 0.0
+    name: str, operations: int = 0, assumed: str = "", flag: str = "avx512f", *, base: float = 0.0, boost: float = 0.0
 ) -> ProcessorModel:
-    return ProcessorModel(re.compile(name), operations, assumed, base, boost)
+    return ProcessorModel(re.compile(name), operations, assumed, flag, base, boost)
 
 
-_ZEN4 = "Zen 4: avx512f in two passes through two FMA units of 4 doubles"
-_ONE_FMA = "one FMA unit of 8 doubles"
-_GENOA, _TURIN = (16, _ZEN4), (32, "Zen 5: two FMA units of 8 doubles")
+_HALF = 8, "two FMA units of 2 doubles", "avx2"
+_ONE_FMA = 16, "one FMA unit of 8 doubles"
+_TURIN = 32, _ZEN5
 
 MODELS = (
     # AMD's data sheets of EPYC 9004, 9005 and 7003: base and maximum boost clock.
-    _model(r"EPYC 9654", *_GENOA, 2.4, 3.7),
-    _model(r"EPYC 9554", *_GENOA, 3.1, 3.75),
-    _model(r"EPYC 9354", *_GENOA, 3.25, 3.8),
-    _model(r"EPYC 9754", *_GENOA, 2.25, 3.1),
-    _model(r"EPYC 9755", *_TURIN, 2.7, 4.1),
-    _model(r"EPYC 9965", *_TURIN, 2.25, 3.7),
+    _model(r"EPYC 9654", base=2.4, boost=3.7),
+    _model(r"EPYC 9554", base=3.1, boost=3.75),
+    _model(r"EPYC 9354", base=3.25, boost=3.8),
+    _model(r"EPYC 9754", base=2.25, boost=3.1),
+    _model(r"EPYC 9755", *_TURIN, base=2.7, boost=4.1),
+    _model(r"EPYC 9965", *_TURIN, base=2.25, boost=3.7),
     _model(r"EPYC 7763", base=2.45, boost=3.5),
     _model(r"EPYC 7713", base=2.0, boost=3.675),
-    # AMD's Software Optimization Guides for Zen 4 (57647) and Zen 5 (58455): width of the floating-point units.
-    _model(r"EPYC (?:9\d\d4|9R14|9V\d4|8\d\d4)|Ryzen \d 7[5-9]\d\dX?(?:3D)? ", *_GENOA),
-    _model(r"EPYC (?:9\d\d5|9R45|9V45)|Ryzen \d 9[5-9]\d\dX?(?:3D)? ", *_TURIN),
+    # AMD's Software Optimization Guides for Zen 5 (58455; its units have half the width in laptops) and Zen (55723).
+    _model(r"EPYC 9[\dA-Z]\d5|Ryzen \d 9[5-9]\d\dX?(?:3D)? ", *_TURIN),
+    _model(r"Ryzen AI \d", 16, "Zen 5 of laptops: avx512f in two passes through two FMA units of 4 doubles"),
+    _model(r"EPYC [37]\d\d1|Ryzen (?:Threadripper|\d) (?:PRO )?[12]\d{3}", *_HALF),
     # Intel ARK, base and maximum turbo frequency.
     _model(r"Xeon\(R\) Platinum 8480\+", base=2.0, boost=3.8),
     _model(r"Xeon\(R\) Platinum 8592\+", base=1.9, boost=3.9),
     _model(r"Xeon\(R\) Platinum 8380 ", base=2.3, boost=3.4),
-    # Intel ARK, "# of AVX-512 FMA Units": 1 of Bronze, Silver and Gold 51xx and 52xx of the first two generations.
-    _model(r"Xeon\(R\) (?:Bronze 3[12]|Silver 4[12]|Gold 5(?!122|222)[12])\d\d", 16, _ONE_FMA),
-    _model(r"Core\(TM\) i[3579]-11\d{3}", 16, _ONE_FMA),
+    # Intel ARK, "# of AVX-512 FMA Units": 1 of Bronze, Silver and Gold 51xx and 52xx of the first two generations; and
+    # optimization manual: one in clients of Ice Lake, Tiger Lake and Rocket Lake, two of 128 bits in efficient cores.
+    _model(r"Xeon\(R\) (?:Bronze 3[12]|Silver 4[12]|Gold 5(?!122|222)[12])\d\d", *_ONE_FMA),
+    _model(r"Core\(TM\) i[3579]-(?:11\d\d|10\d\dN?G)|Xeon\(R\) (?:E-23|W-13|W-11\d)\d\d", *_ONE_FMA),
+    _model(r"Intel\(R\) N\d\d|i3-N\d\d\d|Atom\(TM\) x7\d|Xeon\(R\) 6\d{3}E", *_HALF),
+    # Arm's Software Optimization Guides of Neoverse V1 and V2 (four pipes of 128 bits); Fujitsu's A64FX manual.
+    _model(r"Neoverse-V[12]", 16, "four FMA units of 2 doubles", "asimd"),
+    _model(r"A64FX", 32, "two FMA units of 8 doubles", "sve"),
 )
 """Processors by model, the first match first."""
 
@@ -193,7 +206,7 @@ def peak_of(facts: Facts | None) -> Peak | Absent:
     if unit is None or cores is None:
         return Absent("the vector units are not known" if unit is None else "the number of cores is not known")
     operations, assumed = unit.operations, unit.assumed
-    if model is not None and model.operations is not None and "avx512f" in (flags or ()):
+    if model is not None and model.operations and model.flag in (flags or ()):
         operations, assumed = model.operations, model.assumed
     gigahertz, source = frequency
     formula = f"{gigahertz:g} GHz x {operations} a cycle ({'; '.join(filter(None, (assumed, source)))})"

@@ -173,6 +173,7 @@ class UdpRate(PeerSuite):
     metrics = (UDP_RATE, TCP_RATE, THROUGHPUT, LOST, JITTER)
     parser_type = UdpRateParser
     sweeps = True
+    searches = True
     several_limits = (
         "the trial searches over several rates, each with its own limit.",
         "Run iperf3 with UDP at the rate that was found.",

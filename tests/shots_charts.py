@@ -16,6 +16,7 @@ from tests.app import run_events
 from tests.app.test_bursts import RUN as BURST_RUN
 from tests.app.test_bursts import record_drains
 from tests.shot_stage import Shot, Stage
+from tests.suites.captured_outputs import capture
 from tests.widgets.library_runs import library
 from tests.widgets.test_profile_pane import LARGE, SMALL
 from tests.widgets.test_profile_pane import stored as record_profiles
@@ -25,6 +26,7 @@ from widgets.plots.studies import BurstPane, StudyPane
 RUNS = ("20260112-081502-a1b2", "20260113-141230-e5f6", "20260113-160544-g7h8")
 TRIAD = Metric("triad", "Triad", Unit.BYTES_PER_SECOND, Better.HIGHER, MetricKind.RATE)
 SWEEP = "20260116-090000-swep"
+SEARCH = "20260117-090000-srch"
 NOISE = (1.0, 0.985, 1.02)
 """What the trials of the sweep are off by."""
 
@@ -78,6 +80,20 @@ def _record_sweep(stage: Stage) -> None:
         recorder.record(RunEnded(SWEEP, State.DONE, "", {}))
 
 
+def _search(stage: Stage) -> QWidget:
+    """Show the search of a captured output."""
+    if SEARCH not in {run.id for run in stage.workstation.runs()}:
+        step = make_step("fio-slo", {"limit": 0.005})
+        parser = step.suite.parser(step.whole_values())
+        parser.feed(capture("fio-slo/3.33/random_reads").stdout)
+        with stage.workstation._store.recorder(SEARCH) as recorder:
+            recorder.record(RunStarted(SEARCH, run_events.plan(step, trials=1), "2026-01-17T09:00:00+00:00"))
+            for event in run_events.trial_events(run_events.trial(1, step=step.name), parser.finish(0).figures):
+                recorder.record(event)
+            recorder.record(RunEnded(SEARCH, State.DONE, "", {}))
+    return _study(stage, StudyKind.SCALING, SEARCH)
+
+
 def _burst(stage: Stage) -> QWidget:
     if BURST_RUN not in {run.id for run in stage.workstation.runs()}:
         record_drains(stage.workstation._store)
@@ -101,6 +117,7 @@ def _heat(stage: Stage) -> QWidget:
 SHOTS: list[Shot] = [
     ("charts-noise", _noise),
     ("charts-scaling", _scaling),
+    ("charts-search", _search),
     ("charts-burst", _burst),
     ("charts-heat", _heat),
     ("charts-profile", lambda stage: _profile(stage, SMALL)),

@@ -204,6 +204,22 @@ def _swept(stage: Stage) -> QWidget:
     return window
 
 
+def _searching(stage: Stage) -> QWidget:
+    folder = Path(tempfile.gettempdir()) / "shots"
+    folder.mkdir(exist_ok=True)
+    search = {
+        "directory": str(folder), "size": "64 MiB", "limit": 0.005, "start": 1000, "runtime": 3, "confirm": 2,
+    }  # fmt: skip
+    window = stage.window()
+    page = _page(window)
+    page.start_run(Plan("IOPS", (LOCAL,), (make_step("fio-slo", search),), repetition=Repetition(trials=1)))
+    stage.settle(lambda: _samples(page, 1) >= 7 or not page.running)
+    picture = _frozen(stage, window)
+    page.stop()
+    stage.settle(lambda: not page.running)
+    return picture
+
+
 SHOTS: list[Shot] = [
     ("live-idle", _idle),
     ("live-starting", _starting),
@@ -219,4 +235,5 @@ SHOTS: list[Shot] = [
     ("live-pinning", _pinning),
     ("run-stored", _stored),
     ("live-swept", _swept),
+    ("live-searching", _searching),
 ]

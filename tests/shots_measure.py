@@ -91,6 +91,19 @@ def _all_parameters(stage: Stage) -> QWidget:
     return window
 
 
+def _by_host(stage: Stage) -> QWidget:
+    """Show a directory of its own for each host."""
+    window, page = _opened(stage)
+    page.begin(["web-1", "db-primary"])
+    page.plan_step.tests.add("fio")
+    page.go(PARAMETERS)
+    _settle(stage, page)
+    page.parameters.row("directory").edited.emit("directory", "/srv/data")
+    page.parameters.row("directory@db-primary").edited.emit("directory@db-primary", "/var/lib/postgresql")
+    _settle(stage, page)
+    return window
+
+
 def _filtered(stage: Stage) -> QWidget:
     window, page = _one(stage)
     page.parameters.filter.setText("steady")
@@ -215,6 +228,7 @@ SHOTS: list[Shot] = [
     ("measure-1-asked-peer", _asked("healthy-instance")),
     ("measure-2-parameters", _parameters),
     ("measure-2-all", _all_parameters),
+    ("measure-2-by-host", _by_host),
     ("measure-2-filtered", _filtered),
     ("measure-2-pasted", _pasted),
     ("measure-2-refused", _parameters_refused),

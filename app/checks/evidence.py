@@ -10,7 +10,7 @@ from suites.evidence import DONE, HostWatch, Point, TrialEvidence
 from suites.facts import known
 from suites.quantities import count_text
 from suites.units import Unit, convert
-from suites.vocab import Figure, Labels, Resource, labels
+from suites.vocab import Figure, Labels, MetricKind, Resource, labels
 
 HALF = 0.5
 """The share of the bytes a tool issued that must reach the device or link for the figure to be valid."""
@@ -206,7 +206,8 @@ def contention(trial: TrialEvidence) -> Contention | None:
     """Return how much CPU time the test lost to other processes; None if it was not counted.
 
     A test asks for the CPUs that its threads ran on or waited for, at most those that it may use. What it did not get
-    and others did is lost: a share of at least its workers' time, as a program that sleeps loses nothing.
+    and others did is lost: a share of at least its workers' time, as a program that sleeps loses nothing. A latency of
+    its wake-ups does: what it waited of the time it asked for, if others had half the CPUs.
     """
     got, others, usable = tool_cpus(trial), other_cpus(trial), usable_of(trial)
     waiting = None if trial.watch is None else trial.watch.mean("tool_waiting")
@@ -214,8 +215,21 @@ def contention(trial: TrialEvidence) -> Contention | None:
     if got is None or others is None or waiting is None or not usable or server_elsewhere:
         return None
     asked = max(got, min(got + waiting, usable))
-    whole = max(asked, min(workers_of(trial) or 1, usable))
+    wakes = others >= HALF * usable and _measures_wake_ups(trial)
+    whole = asked if wakes else max(asked, min(workers_of(trial) or 1, usable))
     return Contention(got, asked, others, min(asked - got, others) / whole)
+
+
+SHORT_OPERATION = 0.01
+"""The share of a trial up to which a time is that of one operation of many, not of the work."""
+
+
+def _measures_wake_ups(trial: TrialEvidence) -> bool:
+    """Whether the headline is the latency of operations that wait for nothing but a timer or the CPU."""
+    head, seconds = trial.headline, trial.duration or trial.expected
+    if head is None or head.metric.kind is not MetricKind.TIME or trial.suite.resource in IO_RESOURCES or not seconds:
+        return False
+    return convert(head.value, head.metric.unit, Unit.SECOND) <= SHORT_OPERATION * seconds
 
 
 def throttled(watch: HostWatch | None) -> float | None:

@@ -58,7 +58,7 @@ def rate_shape(trial: TrialEvidence) -> _Found:
 
 
 def _rate_shape(trial: TrialEvidence) -> _Found:
-    if not (trial.done or trial.state == RUNNING) or by_rounds(trial):
+    if not (trial.done or trial.state == RUNNING) or by_rounds(trial) or trial.suite.searches:
         return None
     samples = _rate_series(trial)
     if len(samples) < FEWEST:

@@ -8,6 +8,7 @@ import click
 from app.cli.common import FAILED, json_verb, plain, print_json, print_table, verb
 from app.cli.prompts import TerminalAsker, with_asker
 from app.events import SettingRestored
+from app.hosts.hosts import HostsError
 from app.hosts.leftovers import HEAD, Leftover, LeftoverOwner, leftover_row, recorded_text, still_changed
 from app.hosts.packages import has_program, installation_of, package_manager, works_without
 from app.json_converter import publish, published
@@ -45,6 +46,10 @@ def cloud_limits(
     list-skus or az disk show.
     """
     stored = workstation.cloud_limits
+    if file is None and (device or instance_type):
+        raise click.UsageError("--device and --type choose from FILE: name it.")
+    if host not in {entry.name for entry in workstation.hosts()}:
+        raise HostsError(f"No host is named {host[:60]}.", "benchwright hosts lists their names; hosts add saves one.")
     if forget:
         stored.forget(host)
     found = stored.of(host) if file is None else stored.add(host, file, device, instance_type)

@@ -20,7 +20,7 @@ from app.plans.plan import host_label
 from app.profiles import PerfProfile, profiles_of
 from app.records import PREFIX, RunRecord, SampleSeries
 from app.scaling.scaling import ScalingAnalysis, headline_curves, scaling_of
-from app.scaling.sweeps import curves_of, curves_of_steps
+from app.scaling.sweeps import curves_of, curves_of_steps, target_of
 from app.summary import MetricSummary
 from suites.errors import BenchwrightError
 from suites.registry import histograms_of
@@ -197,11 +197,13 @@ class Analyses:
         side = Side(group)
         run = side.summary.id
         cells = {(step.name, host): StepHosts(step, (host,)) for step in side.steps for host in side.hosts}
-        found = [
-            scaling_of(run, step, host, curve, side.verdict(cell), sessions=len(group))
-            for (step, host), cell in cells.items()
-            for curve in curves_of([figure for one in side.trials(cell) for figure in one.record.figures])
-        ]
+        found = []
+        for (step, host), cell in cells.items():
+            target = target_of(cell.step)
+            for curve in curves_of([figure for one in side.trials(cell) for figure in one.record.figures]):
+                one = scaling_of(run, step, host, curve, side.verdict(cell), sessions=len(group))
+                aimed = target is not None and target.metric == curve.metric
+                found.append(replace(one, target=target.value) if target is not None and aimed else one)
         for suite, hosts in curves_of_steps(side).items():
             for host, own in hosts.items():
                 verdicts = [side.verdict(cells[step.name, host]) for step in side.steps if step.suite_id == suite]

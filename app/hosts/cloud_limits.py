@@ -7,6 +7,7 @@ gcloud compute disks describe (Compute Engine API: provisionedIops, provisionedT
 
 import json
 import math
+import re
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, replace
@@ -35,6 +36,9 @@ HIGHEST = 1e15
 
 _NEEDED = "Give the JSON of one instance type, or of one volume with --device."
 
+_NEXT = re.compile(r"(?<=[}\]])\s{1,20}(?=[{\[])")
+"""Between two values: pages or volumes one after another, as of jq -c. Within one value a comma is there."""
+
 
 def limits_in(text: str, device: str = "", instance_type: str = "") -> tuple[CloudLimit, ...]:
     """Return the limits in the JSON of a cloud CLI; raise HostsError if it has none or those of several.
@@ -43,7 +47,7 @@ def limits_in(text: str, device: str = "", instance_type: str = "") -> tuple[Clo
     which may be several; `instance_type` chooses one of several.
     """
     try:
-        content = read_json(text)
+        content = read_json(f"[{_NEXT.sub(',', text)}]" if _NEXT.search(text) else text)
     except ValueError as error:
         raise HostsError(f"not valid JSON: {error}.", "Write it with: aws … --output json > FILE") from error
     found = list(
@@ -57,25 +61,38 @@ def limits_in(text: str, device: str = "", instance_type: str = "") -> tuple[Clo
         raise HostsError(f"it has {len(found)} limits, more than {MOST}.", "Give only the volumes of this host.")
     by_serial = not device and all(one.volume for one in found)
     if len({one.name.rpartition(" of ")[2] for one in found}) > 1 and not by_serial:
-        raise HostsError("it has the limits of several.", f"{_NEEDED} Choose a type with --type.")
+        ways = " Choose a type with --type, or leave out --device: EBS volumes are found by their serial numbers."
+        raise HostsError("it has the limits of several.", f"{_NEEDED}{ways}")
     if not all(one.instance_type or one.volume for one in found) and not device:
         raise HostsError("the disk of this volume is not known.", "Add --device, such as --device nvme1n1.")
     name = device.removeprefix("/dev/")
+    if "/" in name:
+        raise HostsError(f"{device} is a link to the disk.", "Give the kernel’s name of it, such as nvme1n1 (lsblk).")
     return tuple(one if one.instance_type else replace(one, device=name) for one in found)
 
 
 def _all(content: object) -> Iterator[CloudLimit]:
+    """Yield the limits of whole answers and of what --query or a REST call has of them."""
     for one in content if isinstance(content, list) else [content]:
-        if isinstance(one, dict):
-            for kind in objects_in(one, "InstanceTypes"):
-                yield from _aws_type(kind)
-            for volume in objects_in(one, "Volumes"):
-                name = _word(volume.get("VolumeId"))
-                of = name or "the volume"
-                yield _limit("IOPS", of, volume.get("Iops"), Unit.PER_SECOND, volume=name)
-                rate = volume.get("Throughput")
-                yield _limit("throughput", of, rate, Unit.BYTES_PER_SECOND, 2**20, volume=name)
-            yield from _other(one)
+        if isinstance(one, list):
+            yield from _all(one)
+        elif isinstance(one, dict):
+            for key in ("InstanceTypes", "Volumes", "value"):
+                yield from _all(objects_in(one, key))
+            if "VolumeId" in one:
+                yield from _aws_volume(one)
+            elif "InstanceType" in one:
+                yield from _aws_type(one)
+            else:
+                yield from _other({**one, **object_in(one, "properties")})
+
+
+def _aws_volume(volume: Mapping[str, Any]) -> Iterator[CloudLimit]:
+    name = _word(volume.get("VolumeId"))
+    what = "baseline IOPS" if volume.get("VolumeType") == "gp2" else "IOPS"  # gp2: the rate of its credits
+    yield _limit(what, name or "the volume", volume.get("Iops"), Unit.PER_SECOND, volume=name)
+    rate = volume.get("Throughput")
+    yield _limit("throughput", name or "the volume", rate, Unit.BYTES_PER_SECOND, 2**20, volume=name)
 
 
 def _aws_type(kind: Mapping[str, Any]) -> Iterator[CloudLimit]:
@@ -93,9 +110,10 @@ def _aws_type(kind: Mapping[str, Any]) -> Iterator[CloudLimit]:
 
 def _other(one: Mapping[str, Any]) -> Iterator[CloudLimit]:
     of = _word(one.get("name")) or "the volume"
-    for iops, throughput in (("provisionedIops", "provisionedThroughput"), ("diskIOPSReadWrite", "diskMBpsReadWrite")):
-        yield _limit("IOPS", of, one.get(iops), Unit.PER_SECOND)
-        yield _limit("throughput", of, one.get(throughput), Unit.BYTES_PER_SECOND, 1e6)
+    known = {key.casefold(): value for key, value in one.items()}  # az wrote diskIopsReadWrite before 2023
+    for iops, throughput in (("provisionediops", "provisionedthroughput"), ("diskiopsreadwrite", "diskmbpsreadwrite")):
+        yield _limit("IOPS", of, known.get(iops), Unit.PER_SECOND)
+        yield _limit("throughput", of, known.get(throughput), Unit.BYTES_PER_SECOND, 1e6)
     if one.get("resourceType") == "virtualMachines":
         can = {_word(each.get("name")): each.get("value") for each in objects_in(one, "capabilities")}
         yield _limit("uncached disk IOPS", of, can.get("UncachedDiskIOPS"), Unit.PER_SECOND, kind=of)
@@ -108,7 +126,8 @@ def _limit(
 ) -> CloudLimit:
     """Return a limit; of 0 if `value`, which may be a text, is no number."""
     try:
-        number = float(value) * times if isinstance(value, int | float | str) and len(str(value)) <= 30 else 0.0
+        accepted = isinstance(value, int | float | str) and not isinstance(value, bool) and len(str(value)) <= 30
+        number = float(str(value)) * times if accepted else 0.0
     except ValueError:
         number = 0.0
     return CloudLimit(

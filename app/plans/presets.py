@@ -159,9 +159,9 @@ LAST = 1000
 class Preset:
     """A preset: a plan with questions that fills the wizard.
 
-    `answers` is the question that it answers, `minutes` its longest duration, None if that depends on the answers;
-    `position` its position in the list; `after` the advice after the run; `card` whether its runs end with the result
-    card. `content` is the rest of the file.
+    `answers` is the question that it answers, `minutes` its longest duration without optional answers, None if that
+    depends on the answers; `position` its position in the list; `after` the advice after the run; `card` whether its
+    runs end with the result card. `content` is the rest of the file.
     """
 
     name: str
@@ -181,6 +181,18 @@ class Preset:
         trials = given.get("trials", Repetition().trials) + given.get("warm_ups", 0)
         fixed = given.get("policy", Policy.FIXED) == Policy.FIXED
         return self.minutes / trials if self.minutes is not None and fixed and trials > 1 else None
+
+    @property
+    def keywords(self) -> str:
+        """What it is also searched by: name, question, advice; suites, tools, names, commands of its steps."""
+        steps = [(step["suite"], step.get("name"), step.get("parameters", {})) for step in self.content.get("step", [])]
+        tools = {suite.id: suite.tool for suite in registry.SUITES}
+        used = [
+            str(word)
+            for suite, name, values in steps
+            for word in (suite, tools.get(suite, ""), name, values.get("command", ""))
+        ]
+        return " ".join([self.name, self.name.replace("-", " "), self.content.get("question", ""), self.after, *used])
 
     @property
     def resources(self) -> tuple[str, ...]:

@@ -35,7 +35,7 @@ MOST_ENDING = 3
 _ROW = 60
 _FIGURE = Style(22, 30, INK, bold=True)
 _NAME = Style(16, 24, INK)
-_FIGURE_END, _DETAIL, _VERDICT = 520, 540, 690
+_FIGURE_END, _DETAIL, _VERDICT = 520, 540, 760
 """Right edge of the figures, and left edges of detail and verdict in pixels."""
 
 
@@ -83,7 +83,7 @@ def _draw_result(sheet: Sheet, one: StepResult, row: float, *, named: bool) -> N
     wide = width(figure, _FIGURE)
     style = _FIGURE if wide <= _FIGURE_END - MARGIN - 180 else HEADING
     sheet.text(_FIGURE_END, middle - style.leading / 2, figure, style, "right")
-    tail = wrap(one.detail, QUIET, 140)[:2]
+    tail = wrap(one.detail, QUIET, _VERDICT - _DETAIL - 10)[:2]
     sheet.lines(_DETAIL, middle - len(tail) * QUIET.leading / 2, tail, QUIET)
     mark, colour = ("○", MUTED) if one.trust is None else VERDICT_MARKS[one.trust]
     sheet.text(_VERDICT, middle - BODY.leading / 2, mark, Style(BODY.size, BODY.leading, colour, bold=True))

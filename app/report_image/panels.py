@@ -12,7 +12,7 @@ from app.events import State
 from app.plans.plan import Step, host_label
 from app.records import Band, RunRecord, SampleSeries, TrialRecord
 from app.report_image.sheet import BASELINE, SERIES, series_colour
-from app.scaling.sweeps import SweepCurve, SweepPanel, curves, panels_of
+from app.scaling.sweeps import SweepCurve, SweepPanel, curves, panels_of, target_of
 from remote.telemetry.telemetry_metrics import CPU_IDLE
 from suites.evidence import Interval
 from suites.quantities import label_text
@@ -317,7 +317,7 @@ def sweep_plots(shown: ReportStep) -> list[Panel]:
 def _panels(shown: ReportStep) -> Iterator[tuple[int, str, SweepPanel]]:
     for number, (record, step) in enumerate(zip(shown.records, shown.steps, strict=True)):
         for host in record.summary.hosts if step is not None else ():
-            for panel in panels_of(curves(record, step.name, host)) if step is not None else ():
+            for panel in panels_of(curves(record, step.name, host), target_of(step)) if step is not None else ():
                 yield number, host, panel
 
 

@@ -259,7 +259,7 @@ class TrialTask:
                 if slot.profiled:
                     yield Activity(f"profiling {place}, not counted", slot.host)
                 else:
-                    yield Activity(f"measuring {place}", slot.host, measures=True)
+                    yield Activity(f"{'warming up' if slot.warm_up else 'measuring'} {place}", slot.host, measures=True)
         return True
 
     def _note_outcome(self) -> None:

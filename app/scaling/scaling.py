@@ -16,6 +16,7 @@ from suites.quantities import (
     interval_decimals,
     label_pairs,
     metric_text,
+    quantity,
     range_text,
     share_text,
     shares_text,
@@ -29,6 +30,9 @@ CONCURRENCY = frozenset(
 )
 """Labels that are a concurrency, for which linear scaling is defined."""
 
+
+LOADS = frozenset({"offered_rate", "offered_kbit"})
+"""Labels that are an offered load: the rate follows it until the server is saturated."""
 
 OPEN_FROM = 10.0
 """Upper bound beyond which an interval of efficiency is dropped, as with two trials a point."""
@@ -65,6 +69,7 @@ class ScalingAnalysis:
     reasons: tuple[str, ...] = ()
     trust: Trust | None = None
     sessions: int = 1
+    target: float | None = None  # what the metric must not exceed
 
     @property
     def flat(self) -> bool:
@@ -105,8 +110,10 @@ def scaling_of(
     notes = (verdict.text,) if verdict is not None and trust_mark(trust) else ()
     found = ScalingAnalysis(run, step, host, curve, reasons=notes, trust=trust, sessions=sessions)
     refused = _refused(curve)
-    if trust is Trust.INVALID or refused:
-        return found if trust is Trust.INVALID else replace(found, reasons=(*notes, refused))
+    if trust is Trust.INVALID or curve.label in LOADS:
+        return found
+    if refused:
+        return replace(found, reasons=(*notes, refused))
     base = curve.points[0]
     fit, reasons = (None, ()) if curve.flat else fit_models([(point.x, point.values) for point in curve.points])
     efficiencies = tuple(_efficiency(point, base) for point in curve.points)
@@ -136,12 +143,12 @@ def _efficiency(point: SweepPoint, base: SweepPoint) -> Efficiency:
 
 
 def headline_curves(found: Iterable[ScalingAnalysis]) -> list[ScalingAnalysis]:
-    """Return the curves of the first metric of each step over each label."""
+    """Return the curves of the first metric of each step over each label, and of one with a target."""
     first: dict[tuple[str, str, str, str], str] = {}
     headline = []
     for one in sorted(found, key=lambda one: one.base is None):
         key = (one.run, one.step, one.host, one.curve.label)
-        if first.setdefault(key, one.curve.metric.name) == one.curve.metric.name:
+        if first.setdefault(key, one.curve.metric.name) == one.curve.metric.name or one.target is not None:
             headline.append(one)
     return headline
 
@@ -150,7 +157,15 @@ def scaling_lines(one: ScalingAnalysis) -> Iterator[str]:
     """Yield sentences on a curve: knee, efficiency at the last point, model, and reasons for what is missing."""
     label = one.curve.label.replace("_", " ")
     last = one.curve.points[-1]
-    if one.flat:
+    if one.target is not None:
+        within = [point for point in one.curve.points if point.value <= one.target]
+        target = quantity(one.target, one.curve.metric.unit)
+        where = "Within" if within else "Beyond"
+        span = f"up to {label} = {within[-1].text}" if within else f"from {label} = {one.curve.points[0].text}"
+        yield f"{where} the target of {target} {span}."
+    elif one.curve.label in LOADS and one.growing:
+        yield f"Not saturated up to {label} = {last.text}."
+    elif one.flat:
         yield f"Flat {_flat_text(one)}."
     elif one.knee is not None:
         share = one.knee.value / max(point.value for point in one.curve.points)
@@ -297,13 +312,18 @@ def _measured(one: ScalingAnalysis) -> Chart:
     columns = zip(*((point.x, point.value, point.minimum, point.maximum) for point in curve.points), strict=True)
     xs, values, lowest, highest = columns
     measured = "measured: geometric mean of the trials, lowest to highest"
+    logarithmic = one.target is not None and min(lowest) > 0
     dots = ChartSeries(measured, xs, values, ChartMark.DOTS, 0, lowest, highest)
     series = (ChartSeries("", xs, values, ChartMark.LINE, 0), dots, *_references(one))
-    return Chart(title, _x_axis(one), ChartAxis("", curve.metric, from_zero=True), series, " ".join(scaling_lines(one)))
+    axis = ChartAxis("", curve.metric, from_zero=not logarithmic, logarithmic=logarithmic)
+    return Chart(title, _x_axis(one), axis, series, " ".join(scaling_lines(one)))
 
 
 def _references(one: ScalingAnalysis) -> list[ChartSeries]:
-    """Return the linear reference, cut at 1.3 times the maximum, and the model over the measured points."""
+    """Return the target, or the linear reference, cut at 1.3 times the maximum, and the model over the points."""
+    if one.target is not None:
+        ends, name = (one.curve.points[0].x, one.curve.points[-1].x), quantity(one.target, one.curve.metric.unit)
+        return [ChartSeries(f"target {name}", ends, (one.target,) * 2, colour=None, dashed=True)]
     if one.base is None:
         return []
     points = one.curve.points
@@ -348,4 +368,5 @@ def _efficiency_chart(one: ScalingAnalysis) -> Chart:
 def _x_axis(one: ScalingAnalysis) -> ChartAxis:
     first, last = one.curve.points[0].x, one.curve.points[-1].x
     logarithmic = first > 0 and last / first >= _LOGARITHMIC_FROM
-    return ChartAxis(one.curve.label.replace("_", " "), logarithmic=logarithmic)
+    unit = ", B" if one.curve.sizes else ", 1/s" if one.curve.label == "offered_rate" else ""
+    return ChartAxis(f"{one.curve.label.replace('_', ' ')}{unit}", logarithmic=logarithmic)

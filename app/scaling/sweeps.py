@@ -1,15 +1,17 @@
 """Sweeps: curves of a metric over a swept label or parameter, and their panels."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from app.comparison.comparability import parameters_of
 from app.comparison.sides import Side, StepHosts
 from app.numeric import mean_of
+from app.plans.plan import Step
 from app.records import RunRecord
 from app.scaling.knees import is_flat, knee_bounds
 from app.summary import MetricSummary, OfTrials
+from suites.errors import UnknownSuiteError
 from suites.parameters import Parameter, Type, Value, parse_size
 from suites.quantities import figure_text, label_text, quantity
 from suites.sweep import FEWEST_POINTS as FEWEST_FOR_KNEE
@@ -229,7 +231,7 @@ _TAIL = 99.0
 class SweepPanel:
     """A plot: curves of one metric over one label, or of several percentiles of one latency.
 
-    `others` is the number of omitted curves; `target` the name and value of a level that the step keeps one within.
+    `others` is the number of omitted curves.
     """
 
     metric: Metric
@@ -237,13 +239,17 @@ class SweepPanel:
     curves: tuple[SweepCurve, ...]
     logarithmic: bool
     others: int = 0
-    target: tuple[str, float] | None = None
+
+    @property
+    def metrics(self) -> frozenset[Metric]:
+        """The metrics of its curves."""
+        return frozenset(curve.metric for curve in self.curves)
 
     @property
     def title(self) -> str:
-        """The metric, without the percentile where several are drawn, by the label: ``Latency by offered``."""
-        one = f", p{self.metric.percentile:g}" if len({curve.metric for curve in self.curves}) > 1 else ""
-        return f"{self.metric.title.replace(one, '')} by {self.x_title}"
+        """The title: the metric, or what its percentiles have in common, by the label."""
+        title = self.metric.title.partition(",")[0] if len(self.metrics) > 1 else self.metric.title
+        return f"{title} by {self.x_title}"
 
     @property
     def x_title(self) -> str:
@@ -261,20 +267,13 @@ class SweepPanel:
 
     def name(self, curve: SweepCurve) -> str:
         """Return the labels or the percentile that distinguish `curve` in its plot; empty for a single curve."""
-        if len({other.metric for other in self.curves}) > 1:
-            return percentile_text(curve.metric)
+        if len(self.metrics) > 1:
+            if curve.metric.percentile is None:
+                return curve.metric.title
+            return _percentile_text(curve.metric)
         varying = {pair for other in self.curves for pair in other.rest if pair not in curve.rest}
         names = {name for name, _ in varying}
         return label_text(tuple(pair for pair in curve.rest if pair[0] in names)) if len(self.curves) > 1 else ""
-
-    def with_targets(self, targets: Mapping[str, float]) -> "SweepPanel":
-        """Return the plot with the target, by name of metric, of one of its curves."""
-        found = next((curve.metric for curve in self.curves if curve.metric.name in targets), None)
-        if found is None:
-            return self
-        name = f"target of {percentile_text(found)} " if found.percentile is not None else "target "
-        value = targets[found.name]
-        return replace(self, target=(f"{name}{quantity(value, found.unit)}", value))
 
     def knees(self) -> tuple[tuple[float, float, str], ...]:
         """Return position, value and text of every knee; a curve that still grows has none."""
@@ -288,15 +287,23 @@ class SweepPanel:
         return tuple(found)
 
 
-def percentile_text(metric: Metric) -> str:
-    """Return the percentile that a metric is: ``p99``."""
+def _percentile_text(metric: Metric) -> str:
+    """Return which percentile a metric is: ``p99``."""
     return "median" if metric.percentile == 50 else f"p{metric.percentile:g}"
 
 
-def panels_of(curves: Sequence[SweepCurve]) -> tuple[SweepPanel, ...]:
+def target_of(step: Step) -> Figure | None:
+    """Return the figure that the results of a step must not exceed; None without one, or of an unknown suite."""
+    try:
+        return step.suite.target(step.whole_values())
+    except UnknownSuiteError:
+        return None
+
+
+def panels_of(curves: Sequence[SweepCurve], target: Figure | None = None) -> tuple[SweepPanel, ...]:
     """Return the plots of a sweep: the first rate, then the latency nearest to p99, over the same label.
 
-    Without a rate, the first metric takes its place.
+    Without a rate, the first metric takes its place. A `target` is a line in the plot of its metric.
     """
     metrics = list(dict.fromkeys(curve.metric for curve in curves))
     rates = [metric for metric in metrics if metric.kind is MetricKind.RATE and metric.better is Better.HIGHER]
@@ -311,7 +318,22 @@ def panels_of(curves: Sequence[SweepCurve]) -> tuple[SweepPanel, ...]:
         own = [curve for curve in curves if curve.metric == metric]
         shared = label if any(curve.label == label for curve in own) else label_with_most_values(own)
         panels.append(_panel(curves, metric, shared or "", _percentiles_with(metric, curves, shared)))
-    return tuple(panels)
+    return tuple(panels if target is None else (_with_target(panel, target) for panel in panels))
+
+
+def _with_target(panel: SweepPanel, target: Figure) -> SweepPanel:
+    """Return the panel with a line at the target from its first to its last point."""
+    if target.metric not in panel.metrics:
+        return panel
+    metric = replace(
+        target.metric,
+        name="target",
+        title=f"target of {_percentile_text(target.metric)} {quantity(target.value, target.metric.unit)}",
+        percentile=None,
+    )
+    points = sorted((point for curve in panel.curves for point in curve.points), key=lambda point: point.x)
+    ends = tuple(replace(point, values=(target.value,)) for point in (points[0], points[-1]))
+    return replace(panel, curves=(*panel.curves, SweepCurve(metric, panel.label, (), ends)))
 
 
 def _percentiles_with(metric: Metric, curves: Sequence[SweepCurve], label: str | None) -> tuple[Metric, ...]:

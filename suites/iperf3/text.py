@@ -219,7 +219,8 @@ class Transcript:
         received = [end for _direction, end in self.summaries if end == RECEIVER]
         directions = {direction for direction, _end in self.summaries}
         seen = {row.direction for row in self.intervals.rows if row.rate > 0 and not row.omitted}
-        cut = not self.ended or not seen <= directions or (self.client and len(received) < len(directions))
+        lacks = not directions or len(received) < len(directions)
+        cut = not self.ended or not seen <= directions or (self.client and lacks)
         return bool(self.errors) or cut
 
     def figures(self, *, broken_off: bool) -> list[Figure]:

@@ -111,6 +111,8 @@ CONFIRM = count_parameter(
 SLO_PARAMETERS = (LIMIT, PERCENTILE, START, MOST, WINDOW, CONFIRM)
 
 HIGHEST = Metric("slo_rate", "Highest rate within the latency target", Unit.PER_SECOND, Better.HIGHER, MetricKind.RATE)
+SO_FAR = replace(HIGHEST, name=f"{HIGHEST.name}_so_far", title="best so far")
+OFFERED = replace(HIGHEST, name=f"{HIGHEST.name}_offered", title="offered")
 ACHIEVED = Metric("achieved_rate", "Achieved rate", Unit.PER_SECOND, Better.HIGHER, MetricKind.RATE)
 
 
@@ -228,10 +230,13 @@ class SloParser(LineParser):
         if self.senders and self._count and window.outcome == "kept":
             self._busy = max(self._busy, window.achieved * float(match[5]) / 1e6 / self._count)
         now = self._at + self.settle + seconds
-        of = labels(offered=window.offered)
+        kept = [one.achieved for one in self._windows if one.outcome == "kept"]
+        kept = [window.achieved] if window.phase == "confirm" else kept
         self._samples += [
-            Sample(now, ACHIEVED, window.achieved, of),
-            *(Sample(now, metric, value, of) for metric, value in zip(PERCENTILES, times, strict=True)),
+            Sample(now, SO_FAR, max(kept, default=0.0)),
+            Sample(now, OFFERED, float(window.offered)),
+            Sample(now, ACHIEVED, window.achieved),
+            *(Sample(now, metric, value) for metric, value in zip(PERCENTILES, times, strict=True)),
         ]
 
     def _result(self, exit_status: int | None) -> ParsedTrial:
@@ -271,9 +276,9 @@ class SloParser(LineParser):
                 by_rate.setdefault(one.offered, []).append(one)
         for offered in sorted(by_rate, key=float):
             fresh = [one for one in by_rate[offered] if one.phase == "confirm"] or by_rate[offered]
-            yield Figure(ACHIEVED, fmean(one.achieved for one in fresh), labels(offered=offered))
+            yield Figure(ACHIEVED, fmean(one.achieved for one in fresh), labels(offered_rate=offered))
             for place, metric in enumerate(PERCENTILES):
-                yield Figure(metric, median(one.latencies[place] for one in fresh), labels(offered=offered))
+                yield Figure(metric, median(one.latencies[place] for one in fresh), labels(offered_rate=offered))
 
     def _remarks(self, confirmed: Sequence[RateWindow]) -> Iterator[str]:
         tail = tail_of(self.values)
@@ -323,6 +328,7 @@ class SloSearch(Suite):
     resource = Resource.APPLICATION
     metrics = METRICS
     sweeps = True
+    searches = True
     main_parameters = ("limit", "percentile", "start", "most", "runtime", "confirm")
     has_senders: bool = False
     settle: int = SETTLE
@@ -331,9 +337,9 @@ class SloSearch(Suite):
         """Return the time of the usual number of windows."""
         return Estimate(duration=_most_windows(values) * (float(values["runtime"]) + 1))
 
-    def targets(self, values: Values) -> Mapping[str, float]:
-        """Return the latency target of its percentile."""
-        return {tail_of(values).name: float(values["limit"]) * 1e6}
+    def target(self, values: Values) -> Figure:
+        """Return the latency target."""
+        return Figure(tail_of(values), 1e6 * float(values["limit"]))
 
     def parser(self, values: Values) -> SloParser:
         """Return a new parser of the driver's lines."""

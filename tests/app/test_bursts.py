@@ -129,6 +129,22 @@ def test_a_bucket_that_was_full_again_gives_a_lower_bound_of_its_refill() -> Non
     assert any("Refill rate: at least" in line for line in burst_lines(found))
 
 
+def test_a_bucket_that_was_empty_at_the_start_has_no_size_but_a_refill_rate() -> None:
+    drains = [drain(1, drained(0.0, noise=0.01))]
+    drains += [drain(number, drained(40 * BASE, noise=0.01, seed=number), 40.0) for number in (2, 3)]
+    found = burst_of("run", "read", "web-1", (IOPS, READ), drains)
+    assert found.refill is not None
+    assert found.refill.value == pytest.approx(BASE, rel=0.05)
+    assert not found.refill_at_least
+    assert MESSAGES["empty_at_first"] in burst_lines(found)
+
+
+@pytest.mark.parametrize("seconds", [4, 10, 40])
+def test_a_short_burst_is_measured_in_a_long_drain(seconds: int) -> None:
+    one = drain(1, drained(seconds * (BURST - BASE), 3600, noise=0.02))
+    assert one.duration == pytest.approx(seconds, rel=0.05)
+
+
 def test_the_size_is_that_of_a_later_drain_if_the_first_bucket_was_not_full() -> None:
     drains = [drain(1, drained(SIZE / 2, noise=0.01)), drain(2, drained(SIZE, noise=0.01, seed=2), 1000.0)]
     found = burst_of("run", "read", "web-1", (IOPS, READ), drains)

@@ -70,6 +70,8 @@ def test_the_json_of_each_cloud_is_read() -> None:
         "IOPS of data": 3600, "throughput of data": 290e6,
     }  # fmt: skip
     assert {one.device for one in limits_in(json.dumps(VOLUME), "/dev/sdb")} == {"sdb"}
+    with pytest.raises(HostsError, match="is a link"):
+        values(VOLUME, "/dev/disk/by-id/nvme-1")
     with pytest.raises(HostsError, match="no limit of m6"):
         limits_in(json.dumps(TYPE), instance_type="m6.large")
     assert values({"name": "data", "diskIOPSReadWrite": 5000, "diskMBpsReadWrite": 200}, "sdc") == {
@@ -81,9 +83,41 @@ def test_the_json_of_each_cloud_is_read() -> None:
     }
 
 
+BARE = VOLUME["Volumes"][0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps(BARE),  # --query 'Volumes[0]'
+        json.dumps([BARE]),
+        json.dumps([[BARE]]),
+        f"{json.dumps(VOLUME, indent=1)}\n{json.dumps({'Volumes': []})}\n",  # pages
+        f"{json.dumps(BARE)}\n{json.dumps({**BARE, 'VolumeId': 'vol-0b', 'Iops': True, 'Throughput': None})}",
+    ],
+)
+def test_what_a_query_or_several_pages_have_is_read(text: str) -> None:
+    assert {one.name: one.value for one in limits_in(text)} == values(VOLUME)
+
+
+def test_other_shapes_of_the_answers_are_read(tmp_path: Path) -> None:
+    assert values(TYPE["InstanceTypes"]) == values(TYPE["InstanceTypes"][0]) == values(TYPE)
+    disk = {"diskIOPSReadWrite": 5000, "diskMBpsReadWrite": 200}
+    expected = values({"name": "d", **disk}, "sdc")
+    assert len(expected) == 2
+    for shape in ({"diskIopsReadWrite": 5000, "diskMbpsReadWrite": 200, "name": "d"},
+                  {"value": [{"name": "d", "properties": disk}]}):  # fmt: skip
+        assert values(shape, "sdc") == expected
+    assert values({**BARE, "VolumeType": "gp2"})["baseline IOPS of vol-0a1b"] == 3000
+    file = tmp_path / "volume.json"
+    file.write_text(json.dumps(VOLUME), encoding="utf-16")
+    assert len(SavedCloudLimits(tmp_path / "limits.json").add("web-1", file)) == 2
+
+
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
+        ("}" + 10**5 * "\n", "not valid JSON"),
         ("Iops: 3000", "not valid JSON"),
         ("[" * 100_000, "not valid JSON"),
         (json.dumps({"name": "n2-standard-4", "guestCpus": 4}), "no limit"),
@@ -103,7 +137,20 @@ JSON = st.recursive(
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(
-            st.sampled_from(["InstanceTypes", "Volumes", "Iops", "name", "EbsInfo", "capabilities"]), inner
+            st.sampled_from(
+                [
+                    "InstanceTypes",
+                    "Volumes",
+                    "VolumeId",
+                    "Iops",
+                    "name",
+                    "value",
+                    "properties",
+                    "EbsInfo",
+                    "capabilities",
+                ]
+            ),
+            inner,
         )
     ),
     max_leaves=20,
@@ -250,7 +297,11 @@ def test_the_command_stores_lists_and_forgets(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     file = tmp_path / "volume.json"
     file.write_text(json.dumps(VOLUME))
-    shown = CliRunner().invoke(benchwright, ["hosts", "limits", "web-1", str(file), "--device", "nvme1n1"])
+    store = ["hosts", "limits", "web-1", str(file), "--device", "nvme1n1"]
+    assert "No host is named web-1" in CliRunner().invoke(benchwright, store).output
+    assert "name it" in CliRunner().invoke(benchwright, store[:3] + store[4:]).output
+    CliRunner().invoke(benchwright, ["hosts", "add", "web-1"])
+    shown = CliRunner().invoke(benchwright, store)
     assert "IOPS of vol-0a1b" in shown.output
     assert "131 MB/s" in shown.output
     assert "vol-0a1b" in CliRunner().invoke(benchwright, ["hosts", "limits", "web-1"]).output

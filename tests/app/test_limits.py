@@ -790,6 +790,16 @@ def test_a_program_that_sleeps_beside_others_loses_nothing() -> None:
         assert found.lost == pytest.approx(lost)
 
 
+@pytest.mark.parametrize(("others", "lost"), [(0.1, 0.003), (3.9, 0.75)])
+def test_a_wake_up_that_waits_for_a_cpu_beside_others_is_late(others: float, lost: float) -> None:
+    """A wake-up beside little else waits a few microseconds too: that is what is measured."""
+    at = use(0.001, others, 0.003)
+    one = trial("command", {"own_figure": 30.0}, host=at, command="cyclictest", figure="pattern", unit="us")
+    found = contention(one)
+    assert found is not None
+    assert found.lost == pytest.approx(lost)
+
+
 @pytest.mark.parametrize(
     ("state", "words"),
     [(DONE, MESSAGES["others_had_0_899_done"]), (RUNNING, MESSAGES["others_had_0_899_running"])],

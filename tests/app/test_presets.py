@@ -83,12 +83,16 @@ def test_a_preset_is_a_plan_that_can_run_and_draws_no_warning(name: str, *, opti
 @pytest.mark.parametrize("name", preset_names())
 def test_a_preset_takes_no_longer_than_it_says(name: str) -> None:
     plan, shown_lines = tuned(name), preset(name).minutes
-    seconds = 0.0
+    seconds, known = 0.0, True
     for step in plan.steps:
         elapsed = step.suite.estimate(step.values, step_context(step, "web-1", FACTS, PEERS)).duration
-        trials = plan.repetition.fewest + plan.repetition.warm_ups
+        trials, known = plan.repetition.fewest + plan.repetition.warm_ups, known and elapsed is not None
         seconds += 0 if elapsed is None else trials * (elapsed + plan.repetition.pause)
-    assert shown_lines is None or shown_lines * 60 / 5 < seconds <= shown_lines * 60 * OVERALL
+    if shown_lines is None:
+        assert name == "numa-matrix", "it depends on the number of nodes"
+    else:
+        assert seconds <= shown_lines * 60 * OVERALL
+        assert not known or shown_lines * 60 / 5 < seconds
 
 
 def test_the_questions_come_in_the_order_a_newcomer_asks_them() -> None:

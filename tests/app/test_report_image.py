@@ -29,6 +29,7 @@ from app.step_results import results_text, step_results
 from app.store.store import Store
 from remote.telemetry.telemetry_metrics import CPU_IDLE
 from suites.base import Command
+from suites.fio.metrics import BANDWIDTH
 from suites.verdict import Limiter, Trust, Verdict
 from suites.vocab import Figure, Metric, Sample
 from tests.app import run_events
@@ -178,14 +179,33 @@ def test_the_tail_beside_a_total_is_that_of_its_parts() -> None:
     tails = [Figure(P99, value, (("operation", name),)) for name, value in (("read", 663.0), ("write", 885.0))]
     run = a_run()
     mixed = [replace(one, figures=(Figure(total, 2000.0), *tails)) for one in run.trials]
-    assert [one.detail for one in step_results(replace(run, trials=tuple(mixed)))] == ["p99 read 663 µs, write 885 µs"]
+    run = replace(run, trials=tuple(mixed))
+    assert [one.detail for one in step_results(run)] == ["p99 read 663 µs, write 885 µs"]
+
+
+def test_a_card_cuts_no_detail() -> None:
+    run = a_run()
+    tails = [Figure(P99, value, (("operation", name),)) for name, value in (("read", 12_345.0), ("write", 98_765.0))]
+    totals = [
+        Figure(replace(one, name=f"total_{one.name}"), value) for one, value in ((IOPS, 1e3), (BANDWIDTH, 1.12e9))
+    ]
+    mixed = [replace(one, figures=(*totals, *tails)) for one in run.trials]
+    shown_text = " ".join(text_of(draw_card(replace(run, trials=tuple(mixed)))).split())
+    assert MESSAGES["whole_detail"] in shown_text
+
+
+@pytest.mark.parametrize(("block", "detail"), [(4096, ""), (65536, "131 MB/s")])
+def test_bytes_per_second_are_beside_the_rate_of_large_operations(block: int, detail: str) -> None:
+    run = a_run()
+    both = [replace(one, figures=(Figure(IOPS, 2000.0), Figure(BANDWIDTH, 2000.0 * block))) for one in run.trials]
+    assert [one.detail for one in step_results(replace(run, trials=tuple(both)))] == [detail]
 
 
 def test_results_of_one_step_are_told_apart_in_the_text() -> None:
     run = a_run()
     both = [replace(one, figures=tuple(Figure(IOPS, 1.0, (("end", end),)) for end in "ab")) for one in run.trials]
     names = [line.split("  ")[0] for line in results_text(replace(run, trials=tuple(both))).splitlines()[3:5]]
-    assert [name[-3:] for name in names] == [", a", ", b"]
+    assert [name[-9:] for name in names] == [", a (fio)", ", b (fio)"]
 
 
 def test_a_card_has_the_size_of_a_link_preview_and_every_result() -> None:

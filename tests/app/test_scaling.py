@@ -22,14 +22,16 @@ from app.scaling.knees import knee_bounds
 from app.scaling.scaling import (
     ScalingAnalysis,
     fit_text,
+    headline_curves,
     scaling_charts,
     scaling_lines,
     scaling_of,
     scaling_to_json,
     share_interval_text,
 )
-from app.scaling.sweeps import SweepCurve, SweepPoint, curves_of_steps, swept_parameter
+from app.scaling.sweeps import SweepCurve, SweepPoint, curves_of, curves_of_steps, swept_parameter
 from app.services import Workstation
+from suites.slo.search import ACHIEVED, PERCENTILES
 from suites.sysbench.cpu import EVENTS_PER_SECOND
 from suites.units import Unit
 from suites.vocab import Better, Figure, Metric, MetricKind, labels
@@ -334,6 +336,25 @@ def test_sizes_and_times_have_no_straight_line() -> None:
     slower = replace(curve([(1, 10), (2, 20)]), metric=replace(RATE, better=Better.LOWER, kind=MetricKind.TIME))
     assert "not a rate" in scaling_of("run", "step", "web-1", slower).reasons[0]
     assert [chart.title for chart in scaling_charts(sizes)] == ["step on web-1, Rate"]
+
+
+def test_latencies_by_offered_load_have_the_target_in_text_and_chart() -> None:
+    by_load = {"100": (100, 2e3), "200": (200, 3e3), "400": (400, 7e3), "800": (620, 9e5)}
+    found = [
+        Figure(metric, value, labels(offered_rate=load))
+        for load, values in by_load.items()
+        for metric, value in zip((ACHIEVED, PERCENTILES[2]), values, strict=True)
+    ]
+    rate, time = (scaling_of("run", "disk", "web-1", one) for one in curves_of(found))
+    aimed = replace(time, target=10e3)
+    assert headline_curves([rate, aimed]) == [rate, aimed]
+    assert list(scaling_lines(aimed)) == [MESSAGES["within_the_target"]]
+    assert list(scaling_lines(replace(aimed, target=1e3))) == [MESSAGES["beyond_the_target"]]
+    assert [line for line in scaling_lines(rate) if "fficiency" in line] == []
+    (chart,) = scaling_charts(aimed)
+    assert chart.series[-1].ys == (10e3, 10e3)
+    assert chart.y.logarithmic
+    assert chart.x.title == "offered rate, 1/s"
 
 
 def test_the_charts_hold_what_was_measured_the_line_and_the_model() -> None:

@@ -5,11 +5,12 @@ from dataclasses import replace
 import pytest
 
 from app.events import State
+from app.plans.plan import make_step
 from app.records import RunRecord, TrialRecord
 from app.report_image.panels import ReportStep, sweep_plots
 from app.report_image.report import draw_report
 from app.report_image.sheet import BASELINE
-from app.scaling.sweeps import MOST_CURVES, curves_of, panels_of
+from app.scaling.sweeps import MOST_CURVES, curves_of, panels_of, target_of
 from suites.units import Unit
 from suites.vocab import Better, Figure, Metric, MetricKind, labels
 from tests.app import run_events
@@ -45,6 +46,21 @@ def run_of(run_id: str, figures: list[Figure]) -> RunRecord:
 
 def shown(*runs: RunRecord) -> ReportStep:
     return ReportStep(runs, [STEP] * len(runs), {}, ())
+
+
+def test_a_target_is_a_line_in_the_plot_of_its_metric() -> None:
+    curves = curves_of(swept("1"))
+    plain, with_line = panels_of(curves)[1], panels_of(curves, Figure(P99, 5.0))[1]
+    line = with_line.curves[-1]
+    assert with_line.curves[:-1] == plain.curves
+    assert [(point.x, point.value) for point in line.points] == [(1.0, 5.0), (64.0, 5.0)]
+    assert with_line.name(line) == "target of p99 5 ns"
+    assert panels_of(curves, Figure(P99, 5.0))[0] == panels_of(curves)[0]
+    step = make_step("fio-slo", {"limit": 0.01, "percentile": "95"})
+    found = target_of(step)
+    assert found is not None
+    assert (found.metric.name, found.value) == ("open_latency_p95", 10_000.0)
+    assert target_of(make_step("fio", {})) is None
 
 
 def test_the_rate_comes_first_and_the_tail_beneath_it_on_the_same_foot() -> None:

@@ -82,13 +82,14 @@ def trial(
     `host` is its telemetry, `samples` are those of the first metric, one a second.
     """
     found = find_suite(suite)
-    metrics = {metric.name: metric for metric in found.metrics}
+    values = complete_values(found, given)
+    metrics = {metric.name: metric for metric in (*found.metrics, *found.metrics_of(values))}
     own = facts() if known is None else known
     made = tuple(Figure(metrics[name], value, at) for name, value in (figures or {}).items())
     return TrialEvidence(
         name="step",
         suite=found,
-        values=complete_values(found, given),
+        values=values,
         context=Context(own),
         host="web-1",
         figures=made,

@@ -305,11 +305,13 @@ def test_two_workstations_run_at_once_on_one_store(workstation: Workstation, lab
 
 @pytest.mark.slow
 def test_warm_ups_are_kept_apart(workstation: Workstation) -> None:
-    plan = Plan(
-        "warm", (LOCAL,), (make_step("sysbench-cpu", {"time": 1}),), repetition=Repetition(trials=1, warm_ups=1)
-    )
+    repetition = Repetition(trials=1, warm_ups=1)
+    plan = Plan("warm", (LOCAL,), (make_step("sysbench-cpu", {"time": 1}),), repetition=repetition)
     events = run(workstation, plan)
     assert [event.trial.warm_up for event in events if isinstance(event, TrialStarted)] == [True, False]
+    assert [event.text.split()[0] for event in events if isinstance(event, Activity) and event.measures] == [
+        "warming", "measuring"
+    ]  # fmt: skip
     record = workstation.load("last")
     assert len(record.trials) == 2
     assert len(record.trials_of("sysbench-cpu")) == 1

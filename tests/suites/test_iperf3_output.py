@@ -287,6 +287,11 @@ def test_text_whose_receiver_never_answered_is_not_complete() -> None:
     assert set(figures(found)) == {"throughput send sender"}
 
 
+def test_text_without_a_row_has_no_result() -> None:
+    found = read(b"Connecting to host 127.0.0.1, port 5201\n\niperf Done.\n", 0)
+    assert (found.complete, found.figures, found.notes) == (False, (), ("The test gave no result.",))
+
+
 def test_events_arrive_one_by_one() -> None:
     parser = Iperf3Parser()
     lines = capture("iperf3/3.21/jsonstream_tcp").stdout.splitlines(keepends=True)

@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from statistics import mean
 
 import pytest
 
@@ -122,12 +123,27 @@ def test_a_tool_that_fails_ends_the_search_with_its_message(tmp_path: Path) -> N
 
 def test_offered_and_achieved_rate_and_all_percentiles_are_by_rate(tmp_path: Path) -> None:
     trial = parsed(search(tmp_path, QUEUE))
-    rates = [dict(f.labels)["offered"] for f in trial.figures if f.metric.name == "achieved_rate"]
+    rates = [dict(f.labels)["offered_rate"] for f in trial.figures if f.metric.name == "achieved_rate"]
     assert rates[:3] == ["100", "200", "400"]
-    assert {f.metric.name for f in trial.figures if dict(f.labels).get("offered") == "400"} == {
+    assert {f.metric.name for f in trial.figures if dict(f.labels).get("offered_rate") == "400"} == {
         "achieved_rate", "open_latency_p50", "open_latency_p95", "open_latency_p99", "open_latency_p99_9",
     }  # fmt: skip
     assert [sample.time for sample in trial.samples] == sorted(sample.time for sample in trial.samples)
+
+
+def test_a_running_search_has_the_best_rate_so_far(tmp_path: Path) -> None:
+    trial = parsed(search(tmp_path, QUEUE))
+    of = {name: [one.value for one in trial.samples if one.metric.name == name] for name in
+          ("slo_rate_so_far", "slo_rate_offered", "achieved_rate")}  # fmt: skip
+    best, offered, achieved = of.values()
+    assert {one.labels for one in trial.samples} == {()}
+    assert best[:3] == achieved[:3]
+    assert max(best) < max(achieved)
+    assert best[-3:] == achieved[-3:]
+    assert mean(best[-3:]) == pytest.approx(found(trial)["slo_rate"])
+    missed = parsed(search(tmp_path, QUEUE, "--limit=0.0005"), limit=0.0005)
+    assert {one.value for one in missed.samples if one.metric.name == "slo_rate_so_far"} == {0.0}
+    assert offered[:3] == [100, 200, 400]
 
 
 def test_busy_senders_are_named_as_coordinated_omission(tmp_path: Path) -> None:
@@ -220,7 +236,7 @@ def test_the_readers_leave_the_first_seconds_out(tmp_path: Path) -> None:
 def test_captured_searches() -> None:
     disk = capture("fio-slo/3.33/random_reads").parse(FIO.parser(complete_values(FIO, {"limit": 0.001})))
     assert (disk.complete, found(disk)) == (True, {"slo_rate": 11932.0})
-    assert {dict(f.labels)["offered"] for f in disk.figures if f.labels} > {"200", "400", "11995"}
+    assert {dict(f.labels)["offered_rate"] for f in disk.figures if f.labels} > {"200", "400", "11995"}
     database = capture("pgbench-slo/15.18/select").parse(PGBENCH.parser(complete_values(PGBENCH, {"limit": 0.02})))
     assert (database.complete, found(database)) == (True, {"slo_rate": 24284.0})
     assert database.tool_version == "PostgreSQL 15.18"

@@ -27,7 +27,7 @@ from app.records import Band
 from remote.connection_state import LinkState
 from suites.base import Command, ParsedTrial
 from suites.facts import Absent, CloudFacts, CpuFacts, Facts, MemoryFacts, SystemFacts
-from suites.fio.metrics import LATENCY_MAX, LATENCY_P50, LATENCY_P99
+from suites.fio.metrics import IOPS, LATENCY_MAX, LATENCY_P50, LATENCY_P99
 from suites.quantities import clock_text
 from suites.verdict import Limiter, Trust, Verdict
 from tests.messages import messages
@@ -101,6 +101,18 @@ def test_what_a_step_shows_between_trials_is_not_under_way() -> None:
     assert (current(measuring, verdict), current(preparing, verdict)) == ("", "now: preparing cpu")
     assert current(preparing, step_key=("cpu", "web-1")) == "now: preparing cpu"
     assert current(begin(2, 2), step_key=("cpu", "web-1")) == "now: disk on web-1, trial 2 of 3"
+
+
+def test_a_search_shows_the_best_rate_so_far() -> None:
+    """The latencies of its windows are those of every rate: none belongs to the best."""
+    best, tail = replace(IOPS, name="iops_so_far"), replace(LATENCY_P99, name="open_latency_p99")
+    windows = [
+        sample(value, now, metric=best, labelled=()) for now, value in ((1.0, 100.0), (2.0, 200.0), (3.0, 190.0))
+    ]
+    shown = headline(folded([begin(), sample(9e6, 1.0, metric=tail, labelled=()), *windows]), PLACE, [])
+    assert (shown.title, shown.text, shown.tail) == (IOPS.title, "190/s", "")
+    assert shown.caption == "trial 1 of 3 so far: best of the rates tried"
+    assert shown.current.startswith("trial 1 of 3: 190/s so far")
 
 
 def test_the_limit_of_the_trials_so_far_is_named_until_the_verdict_names_it() -> None:

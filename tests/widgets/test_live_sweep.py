@@ -19,7 +19,6 @@ from suites.units import Unit
 from suites.vocab import Better, Figure, Labels, Metric, MetricKind, Sample, labels
 from tests.messages import messages
 from tests.widgets.live_events import PLACE, begin, end, folded, plan, sample, trial
-from widgets.live.headline import headline
 from widgets.live.plot_panes import SIDE_BY_SIDE_FROM
 from widgets.live.step_view import StepView
 from widgets.live.sweep_plots import SweepPlots, sweep_of
@@ -68,9 +67,12 @@ SEARCH = Plan("slo", ("web-1",), (make_step("fio-slo", {"limit": 0.01}, name="di
 def searched(*rates: str) -> Iterator[Event]:
     """Yield what an SLO search finds at `rates`: what arrives, and a p99 of twice the median, in us."""
     yield begin()
-    for place, rate in enumerate(rates):
-        for metric, value in zip((ACHIEVED, *PERCENTILES), (1.0, 100.0, 150.0, 200.0, 300.0), strict=True):
-            yield SampleRead(1, Sample(float(place), metric, value * float(rate), labels(offered=rate)))
+    figures = [
+        Figure(metric, value * float(rate), labels(offered_rate=rate))
+        for rate in rates
+        for metric, value in zip((ACHIEVED, *PERCENTILES), (1.0, 100.0, 150.0, 200.0, 300.0), strict=True)
+    ]
+    yield TrialEnded(1, State.DONE, 0, ParsedTrial(tuple(figures)), "")
 
 
 def test_a_search_shows_its_target_among_the_percentiles(keep: Callable[[QWidget], QWidget]) -> None:
@@ -79,17 +81,11 @@ def test_a_search_shows_its_target_among_the_percentiles(keep: Callable[[QWidget
     keep(plots)
     plots.show_panels(sweep_of(model, PLACE, model.trials_at(PLACE)[-1]))
     rate, latency = plots.plots
-    assert (rate.title, latency.title) == ("Achieved rate by offered", MESSAGES["latency_at_the_rate"])
+    assert (rate.title, latency.title) == ("Achieved rate by offered rate", MESSAGES["latency_at_the_rate"])
     assert [line.title for line in latency.lines.values()] == ["median", "p95", "p99", "p99.9", MESSAGES["target"]]
-    assert list(latency.lines["target"].pieces[0].buffer.values()) == [10_000.0, 10_000.0]
+    assert list(latency.lines["target", ()].pieces[0].buffer.values()) == [10_000.0, 10_000.0]
     assert latency.scaling.may_be_logarithmic
-    assert "target" not in rate.lines
-
-
-def test_the_headline_of_a_search_is_the_rate_tried_last() -> None:
-    """The highest offered load, which missed the target, would stay there for the whole search."""
-    found = headline(folded(searched("400", "100", "200"), SEARCH), PLACE, ())
-    assert (found.text, found.title) == ("200/s", MESSAGES["achieved_rate"])
+    assert ("target", ()) not in rate.lines
 
 
 def test_a_profiled_trial_that_has_ended_gives_way_to_those_that_count(keep: Callable[[QWidget], QWidget]) -> None:

@@ -55,6 +55,20 @@ def test_a_host_that_does_not_answer_can_be_deselected(qtbot: QtBot, page: Measu
     assert page.draft.hosts == [LOCAL]
 
 
+def test_of_several_hosts_the_directories_are_among_the_first_rows(qtbot: QtBot, page: MeasurePage) -> None:
+    page.begin([LOCAL, "lab"])
+    page.plan_step.tests.add("fio")
+    settle(qtbot, page)
+    page.go(PARAMETERS)
+    settle(qtbot, page)
+    rows = [row for row in page.parameters.rows if row.isVisible()]
+    assert [row.parameter.name for row in rows[-3:]] == ["directory", f"directory@{LOCAL}", "directory@lab"]
+    assert [row.hint.text() for row in rows[-2:]] == [MESSAGES["as_on_the_others"]] * 2
+    page.plan_step.hosts.list.toggle("lab")
+    settle(qtbot, page)
+    assert not page.parameters.row("directory").isVisible()
+
+
 def test_the_server_of_a_network_test_is_another_host(qtbot: QtBot, page: MeasurePage) -> None:
     page.begin([LOCAL])
     page.plan_step.tests.add("iperf3")

@@ -1,5 +1,6 @@
 """The parameters' rows are drawn from the suite alone: a suite nobody has heard of needs no widget edited."""
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -16,7 +17,9 @@ from suites.vocab import Resource, Sample
 from tests.messages import messages
 from tests.widgets.measure_stage import made_page, settle, type_into, with_tests
 from widgets import jobs
+from widgets.wizard.draft import place_of
 from widgets.wizard.measure_page import MeasurePage
+from widgets.wizard.parameter_row import ParameterRow
 
 MESSAGES = messages("widgets-measure", "test_measure_parameters")
 
@@ -160,6 +163,18 @@ def test_a_row_is_one_tab_stop_of_fixed_height_and_arrows_lead_to_the_next(qtbot
     assert rows[2].editor.field.hasFocus()
     qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_Up)
     assert rows[1].editor.field.hasFocus()
+
+
+def test_the_row_of_one_host_is_told_by_the_host(qtbot: QtBot) -> None:
+    device = next(one for one in registry.suite("fio").parameters if one.name == "device")
+    short, long = (
+        ParameterRow(place_of(device, host)) for host in ("web-1", "ubuntu@ec2-198-51-100-7.compute.example")
+    )
+    for row in (short, long):
+        qtbot.addWidget(row)
+    assert short.title.text() == "  on web-1"
+    assert re.fullmatch(r"  on ubuntu@.*….*\.example", long.title.text())
+    assert long.title.accessibleName() == long.parameter.title
 
 
 def test_all_defaults_and_all_tuned_values(qtbot: QtBot, page: MeasurePage) -> None:

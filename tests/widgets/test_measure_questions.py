@@ -64,13 +64,13 @@ def test_every_question_is_found_with_its_time_and_cost(qtbot: QtBot, page: Meas
 def test_a_question_is_found_by_its_name_steps_and_tools(qtbot: QtBot, page: MeasurePage) -> None:
     tests = page.plan_step.tests
     found = {}
-    for text in ("cloud check", "cloud-check", "7zip", "ffmpeg", "rrul", "fio-slo"):
+    for text in ("cloud check", "cloud-check", "7zip", "ffmpeg", "rrul", "fio-slo", "hackbench", "h2load"):
         tests.field.setText(text)
         found[text] = {key.removeprefix("preset ") for key in tests.list.visible_keys() if key.startswith("preset ")}
     cpu = {"cpu-applications"}
     assert found == {
         "cloud check": {"cloud-check"}, "cloud-check": {"cloud-check"}, "7zip": cpu, "ffmpeg": cpu,
-        "rrul": {"bufferbloat"}, "fio-slo": {"slo-disk"},
+        "rrul": {"bufferbloat"}, "fio-slo": {"slo-disk"}, "hackbench": {"system-latency"}, "h2load": set(),
     }  # fmt: skip
 
 

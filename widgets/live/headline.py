@@ -29,6 +29,7 @@ from suites.vocab import Better, Labels, Metric
 from widgets.live.baseline_ratio import band_for, ratio_of_trials, ratio_so_far
 from widgets.live.messages import AWAY, between_text, trial_text, under_way_text
 from widgets.live.model import LiveSeries, RunModel, StepKey, TrialView
+from widgets.live.plot_groups import SO_FAR, running_names
 from widgets.plots.series import Numbers
 
 NO_FIGURE = "No figure"
@@ -87,7 +88,7 @@ class TrialsEstimate:
 class SampleSpread:
     """Median, least and greatest of `n` samples of one trial."""
 
-    median: float
+    median: float  # of a search, the last
     least: float
     greatest: float
     n: int
@@ -143,7 +144,9 @@ def spread_of(series: LiveSeries) -> SampleSpread | None:
 
 
 def samples_text(metric: Metric, spread: SampleSpread) -> str:
-    """Return the number and range of samples: ``median of 5 samples, 40.9k to 41.8k IOPS``."""
+    """Return the number and range of samples: ``median of 5 samples, 40.9k to 41.8k IOPS``; of a search, its title."""
+    if metric.name.endswith(SO_FAR):
+        return "best of the rates tried"
     if spread.n == 1:
         return "1 sample"
     return f"median of {spread.n} samples, {range_text(metric, spread.least, spread.greatest, value=spread.median)}"
@@ -252,7 +255,8 @@ def _of_trial(model: RunModel, view: TrialView, metric: Metric | None, bands: Se
     if not spreads:
         return _of_figure(model, view, metric)
     one, spread = spreads[0]
-    same = (each for each in view.series.values() if each.labels == one.labels and len(each.counted()))
+    at = None if one.metric.name.endswith(SO_FAR) else one.labels  # the latencies of a search are of all rates
+    same = (each for each in view.series.values() if each.labels == at and len(each.counted()))
     tails = {each.metric: spread_of(each) for each in same}
     tail = tail_of(tails)
     tail_spread = None if tail is None else tails[tail]
@@ -260,7 +264,7 @@ def _of_trial(model: RunModel, view: TrialView, metric: Metric | None, bands: Se
     if not len(one.counted()):
         caption = f"{caption}, ramp"
     return Headline(
-        metric_text(one.metric, one.labels),
+        metric_text(metric if metric is not None and at is None else one.metric, one.labels),
         figure_text(one.metric, spread.median),
         caption,
         one.metric.better,
@@ -299,20 +303,15 @@ def _which(model: RunModel, view: TrialView) -> str:
 
 
 def _leading(view: TrialView, metric: Metric | None) -> list[LiveSeries]:
-    """Return the series of the headline metric; else those of its kind, else any, so that a figure is shown.
-
-    Of a sweep those that were sampled last come first: the loads before may be far above what is searched.
-    """
+    """Return the series of the headline metric; else those of its kind, else any, so that a figure is shown."""
     every = list(view.series.values())
     if metric is None:
         return every
-    names = (metric.name, metric.name.removeprefix("total_"))
-    for name in names:
+    for name in running_names(metric):
         found = [series for series in every if series.metric.name == name]
         if any(len(series.buffer) for series in found):
             return found
-    found = [series for series in every if _same_dimension(series.metric, metric)] or every
-    return sorted(found, key=lambda series: series.buffer.times()[-1] if len(series.buffer) else 0.0, reverse=True)
+    return [series for series in every if _same_dimension(series.metric, metric)] or every
 
 
 def _same_dimension(one: Metric, other: Metric) -> bool:
@@ -333,7 +332,8 @@ def _spreads(view: TrialView, metric: Metric | None) -> Iterator[tuple[LiveSerie
     """Yield the leading series that have samples; those of a ramp alone are taken until others arrive."""
     for series in _leading(view, metric):
         if (spread := spread_of(series) or _spread(series.finite())) is not None:
-            yield series, spread
+            last = float(series.finite()[-1])
+            yield series, replace(spread, median=last) if series.metric.name.endswith(SO_FAR) else spread
 
 
 def _trial_time(view: TrialView, now: float) -> str:

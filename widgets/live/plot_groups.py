@@ -77,10 +77,19 @@ class Group:
     of_host: bool = False
 
 
+SO_FAR, OFFERED = "_so_far", "_offered"
+"""Suffixes of the samples of a search: the best figure so far, of which the last counts, and what it tries."""
+
+
+def running_names(headline: Metric) -> tuple[str, ...]:
+    """Return the names that samples of a headline metric have: its own, that of a part, that of a search so far."""
+    return headline.name, headline.name.removeprefix("total_"), f"{headline.name}{SO_FAR}"
+
+
 def of_test(series: LiveSeries, headline: Metric | None) -> Group:
     """Return the plot for a series of the test."""
     metric = series.metric
-    if headline is not None and metric.name in {headline.name, headline.name.removeprefix("total_")}:
+    if headline is not None and metric.name in {*running_names(headline), f"{headline.name}{OFFERED}"}:
         return Group(HEADLINE, headline.title, headline.unit, 0, headline.better, stretch=4)
     if metric.percentile is not None and _same_dimension(metric.unit, Unit.SECOND):
         return Group(LATENCY, "Latency", metric.unit, 10, Better.LOWER, may_be_logarithmic=True, stretch=3)

@@ -1,18 +1,16 @@
 """Plots of a sweep: each metric by queue depth, size, rate and so on."""
 
-import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 from PySide6.QtWidgets import QWidget
 
 from app.scaling.scaling import ScalingAnalysis, scaling_charts
-from app.scaling.sweeps import SweepPanel, curves_of, panels_of
+from app.scaling.sweeps import SweepPanel, curves_of, panels_of, target_of
 from app.services import Workstation
-from suites.errors import UnknownSuiteError
 from suites.quantities import metric_text
-from suites.vocab import Figure, MetricKind
+from suites.vocab import Figure
 from widgets.jobs import BackgroundJob
 from widgets.live.model import RunModel, StepKey, TrialView
 from widgets.parts.boxes import column_in, fill, scrolled
@@ -31,16 +29,11 @@ def sweep_of(model: RunModel, step_key: StepKey, front: TrialView | None) -> tup
     """
     if front is None:
         return ()
-    figures: Sequence[Figure] = front.figures or list(_so_far(front))
+    target = target_of(model.plan.step(step_key[0]))
     if front.counts:
-        figures = [figure for view in model.trials_at(step_key) if view.counts for figure in view.figures]
-    if not (panels := panels_of(curves_of(figures))):
-        return ()
-    targets: Mapping[str, float] = {}
-    with contextlib.suppress(UnknownSuiteError):
-        step = model.plan.step(step_key[0])
-        targets = step.suite.targets(step.whole_values())
-    return tuple(panel.with_targets(targets) for panel in panels)
+        every = [figure for view in model.trials_at(step_key) if view.counts for figure in view.figures]
+        return panels_of(curves_of(every), target)
+    return panels_of(curves_of(front.figures or list(_so_far(front))), target)
 
 
 def _so_far(view: TrialView) -> Iterator[Figure]:
@@ -138,7 +131,7 @@ class SweepPlots(QWidget):
             window = shared.setdefault(panel.label, TimeWindow(self))
             plot = TimePlot(
                 panel.title, panel.metric.unit, better=panel.metric.better, window=window, axis=axis, parent=self,
-                may_be_logarithmic=panel.metric.kind is MetricKind.TIME,
+                may_be_logarithmic=len(panel.metrics) > 1,
             )  # fmt: skip
             self.plots.append(plot)
             self._column.addWidget(plot, 1)
@@ -158,10 +151,5 @@ def _fill(plot: TimePlot, axis: LabelAxis, panel: SweepPanel) -> None:
         buffer = plot.add_series(key, name, series_colour(number), dashed=number >= _COLOURS)
         for point in curve.points:
             buffer.append(panel.position(point.x), point.value)
-    if panel.target is not None:
-        name, value = panel.target
-        buffer = plot.add_series("target", name, series_colour(_COLOURS - 1), dashed=True)
-        for x in (low, high):
-            buffer.append(x, value)
     for time, _, text in panel.knees():
         plot.mark_finding(time, text)

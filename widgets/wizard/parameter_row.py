@@ -10,7 +10,7 @@ from suites.quantities import first_upper
 from widgets.parts.boxes import fill, row_in
 from widgets.parts.text import Text, Tone, set_tool_tip
 from widgets.theme import SPACE, TextSize, code_font, palette, text_font
-from widgets.wizard.draft import ParameterForm
+from widgets.wizard.draft import PLACE_AT, ParameterForm
 from widgets.wizard.editors import Editor, make_editor
 
 LABEL, FIELD = 27, 28
@@ -44,7 +44,12 @@ def unit_text(parameter: Parameter) -> str:
 
 
 def label_text(parameter: Parameter) -> str:
-    """Return the tool's token of a parameter; without one, the title with the option, if both fit."""
+    """Return the tool's token of a parameter; without one, the title with the option, if both fit.
+
+    The row of a host's own value stands beneath that of all hosts, and has the host alone.
+    """
+    if PLACE_AT in parameter.name:
+        return f"  on{parameter.title.rpartition(' on')[2]}"
     both = f"{parameter.title} {parameter.option}".strip()
     token = parameter.option.lstrip("-=") == parameter.title
     return parameter.title if token or len(both) > LONGEST_LABEL else both
@@ -87,6 +92,11 @@ class ParameterRow(QWidget):
         metrics = QFontMetrics(code_font())
         width = metrics.horizontalAdvance("0")
         self.title.setFixedWidth(LABEL * width)
+        label = self.title.text()
+        shown = metrics.elidedText(label, Qt.TextElideMode.ElideMiddle, LABEL * width)
+        if shown != label:
+            self.title.setText(shown)
+            self.title.setAccessibleName(self.parameter.title)
         fill(row, self.title, (self.editor, 1 if lines else 0), self._unit, (self.hint, 0 if lines else 1))
         if lines:
             row.setAlignment(self.title, Qt.AlignmentFlag.AlignTop)
@@ -120,6 +130,8 @@ class ParameterRow(QWidget):
         """Return the suggested values: ``tuned 32 · default 1``; only the name of the one that is set."""
         if not applies:
             return "not used with these values"
+        if PLACE_AT in self.parameter.name:
+            return "" if value else "as on the other hosts"
         texts = {kind: value_text(self.parameter, each) or "empty" for kind, each in suggested.items()}
         return " · ".join(kind if suggested[kind] == value else f"{kind} {text}" for kind, text in texts.items())
 

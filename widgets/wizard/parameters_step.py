@@ -274,8 +274,10 @@ def _copy(step: DraftStep) -> DraftStep:
 
 
 def _main(step: DraftStep) -> tuple[str, ...]:
+    """Return the parameters shown first; of several hosts also the first that may differ, such as the directory."""
     names = tuple(known.name for known in step.suite.parameters)
-    return step.suite.main_parameters or names[:MAIN]
+    differ = dict.fromkeys(each.name.partition(PLACE_AT)[0] for each in step.places.parameters)
+    return (*(step.suite.main_parameters or names[:MAIN]), *list(differ)[:1])
 
 
 def _in_order(step: DraftStep | None) -> list[Parameter]:

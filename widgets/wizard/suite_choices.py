@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QComboBox, QWidget
 from app.hosts.packages import has_program
 from app.plans.plan import LOCAL
 from app.plans.preset_costs import PresetCost
-from app.plans.presets import STEP, Preset
+from app.plans.presets import Preset
 from app.plans.recent import RecentPlan
 from suites import registry
 from suites.base import Suite, complete_values
@@ -238,9 +238,9 @@ def _preset_entry(key: str, preset: Preset, cost: PresetCost | None) -> ChoiceEn
     inputs = "; ".join(f"{ask.parameter.title}{' (optional)' if ask.optional else ''}" for ask in preset.asks)
     tip = "\n".join(filter(None, (preset.answers, minutes_text(preset), f"Asks for: {inputs}" if inputs else "")))
     costs = ", ".join(filter(None, (time, cost.text if cost else "")))
-    steps = (f"{step['name']} {step['suite']}" for step in preset.content[STEP])
-    also = " ".join((preset.name, preset.name.replace("-", " "), inputs, *steps))
-    return ChoiceEntry(key, (preset.title, preset.answers, costs), QUESTIONS, tip=tip, also=also)
+    return ChoiceEntry(
+        key, (preset.title, preset.answers, costs), QUESTIONS, tip=tip, also=f"{preset.keywords} {inputs}"
+    )
 
 
 def _recent_entry(key: str, plan: RecentPlan) -> ChoiceEntry:
