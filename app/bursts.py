@@ -240,13 +240,15 @@ def amount_text(metric: Metric, value: float) -> str:
 
 def rate_text(metric: Metric, found: BurstEstimate) -> str:
     """Return a rate with its 95 % interval."""
-    rate = figure_text(metric, found.value, found.high - found.value or None)
-    return f"{rate} ({range_text(metric, found.low, found.high, value=found.value)})"
+    half = found.high - found.value or None
+    ends = range_text(metric, found.low, found.high, half, value=found.value)
+    return f"{figure_text(metric, found.value, half)} ({ends})"
 
 
 def _range(metric: Metric, found: BurstEstimate) -> str:
     value, low, high = (amount_text(metric, each) for each in (found.value, found.low, found.high))
-    return f"{value} ({low} to {high})"
+    unit = "" if same_dimension(metric.unit, Unit.BYTES_PER_SECOND) else " operations"
+    return f"{value}{unit} ({low} to {high})"
 
 
 def burst_lines(one: BurstAnalysis) -> list[str]:
@@ -278,7 +280,9 @@ def burst_lines(one: BurstAnalysis) -> list[str]:
     elif one.refill_ratio is not None:
         ratio = one.refill_ratio
         ends = f"{ratio.low:.2f} to {ratio.high:.2f}"
-        lines.append(f"Refill / base rate: {ratio.value:.2f} ({ends}); 1 for a token bucket.")
+        lines.append(
+            f"The refill rate is {ratio.value:.2f} of the base rate ({ends}); a token bucket refills at its base rate."
+        )
     return lines if one.load is None else [*lines, _load_text(metric, one.load)]
 
 
