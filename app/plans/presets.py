@@ -304,6 +304,13 @@ def ends_with_card(plan: Plan) -> bool:
     return any(each.card and each.content.get("question") == plan.question for each in presets())
 
 
+def advice_after(plan: Plan) -> str:
+    """Return what to do with a run of `plan`, if a preset with its name and steps says so; else an empty text."""
+    steps = {step.name for step in plan.steps}
+    alike = (each for each in presets() if each.content.get("name") == plan.name)
+    return next((each.after for each in alike if steps <= {step["name"] for step in each.content[STEP]}), "")
+
+
 def filled_preset(name: str, hosts: Sequence[str] = (), answers: Mapping[str, str] | None = None) -> Filled:
     """Return the preset `name` as a plan on `hosts`, with unparsed `answers`.
 

@@ -23,6 +23,7 @@ from app.events import (
     VerdictReached,
 )
 from app.plans.plan import Policy, Repetition, make_step
+from app.plans.presets import filled_preset, preset
 from app.records import Band
 from remote.connection_state import LinkState
 from suites.base import Command, ParsedTrial
@@ -331,6 +332,14 @@ def test_a_host_in_a_few_lines_leaves_out_what_is_absent() -> None:
     )  # fmt: skip
     assert facts_text(facts) == "8 vCPU · EPYC\n16 GiB memory\nDebian 12 · 6.1"
     assert facts_text(Facts(host="x", read_at="", cpu=CpuFacts(model=Absent("no /proc")))) == ""
+
+
+def test_the_outcome_of_a_preset_has_its_advice() -> None:
+    plan_of_preset = filled_preset("path-quality", ["web-1"], {"target": "192.0.2.1"}).plan
+    ended = folded([RunEnded("run-1", State.DONE)], plan_of_preset)
+    assert outcome(ended)[2].endswith(preset("path-quality").after)
+    other = replace(plan_of_preset, steps=plan().steps)
+    assert outcome(folded([RunEnded("run-1", State.DONE)], other))[2] == MESSAGES["everything_is_in_the_library"]
 
 
 def test_the_outcome_says_what_happened_what_is_kept_and_what_to_do() -> None:

@@ -2,6 +2,7 @@
 
 from app.events import LinkState, State
 from app.plans.plan import Policy
+from app.plans.presets import advice_after
 from app.runs.messages import link_text
 from suites.base import Command
 from suites.evidence import STOPPED
@@ -179,7 +180,7 @@ def outcome(model: RunModel) -> tuple[str, str, str]:
     if model.phase is LivePhase.DONE:
         message = f"Finished on {hosts}: {count_text(counted, 'trial')}."
         level = "good" if verdict is None else MARKS[verdict.trust]
-        return level, message, f"{judged or STORED} {_session(model)}".strip()
+        return level, message, " ".join(filter(None, (judged or STORED, _session(model), advice_after(model.plan))))
     if model.phase is LivePhase.DETACHED:
         message = f"Detached on {hosts}: {_share(counted, wanted)} done."
         running = any(view.ended is None for view in model.trials.values())
