@@ -230,14 +230,24 @@ class SloParser(LineParser):
         if self.senders and self._count and window.outcome == "kept":
             self._busy = max(self._busy, window.achieved * float(match[5]) / 1e6 / self._count)
         now = self._at + self.settle + seconds
-        kept = [one.achieved for one in self._windows if one.outcome == "kept"]
-        kept = [window.achieved] if window.phase == "confirm" else kept
         self._samples += [
-            Sample(now, SO_FAR, max(kept, default=0.0)),
+            Sample(now, SO_FAR, self._best_so_far()),
             Sample(now, OFFERED, float(window.offered)),
             Sample(now, ACHIEVED, window.achieved),
             *(Sample(now, metric, value) for metric, value in zip(PERCENTILES, times, strict=True)),
         ]
+
+    def _best_so_far(self) -> float:
+        """Return the highest rate that most of its fresh windows kept, else the highest kept below those missed."""
+        fresh: dict[float, list[RateWindow]] = {}
+        for one in self._windows:
+            if one.phase == "confirm":
+                fresh.setdefault(float(one.offered), []).append(one)
+        held = {rate: 2 * sum(one.outcome == "kept" for one in found) > len(found) for rate, found in fresh.items()}
+        confirmed = [fmean(one.achieved for one in fresh[rate]) for rate, kept in held.items() if kept]
+        missed = min((rate for rate, kept in held.items() if not kept), default=math.inf)
+        kept = [one.achieved for one in self._windows if one.outcome == "kept" and float(one.offered) < missed]
+        return max(confirmed or kept, default=0.0)
 
     def _result(self, exit_status: int | None) -> ParsedTrial:
         problems = list(self._failures)

@@ -33,6 +33,8 @@ TIMED = b"\nbenchwright-timed 1.000 s, status 0, resolution 0.01 s, accepted\n"
         ("system-latency", "cyclictest, maximum", "cyclictest-1.5", 4154),
         ("system-latency", "cyclictest, maximum", "cyclictest-2.4", 7270),
         ("system-latency", "cyclictest, maximum", "cyclictest-2.6", 3831),
+        ("system-latency", "perf bench", "perf-bench-6.1", 45958),
+        ("system-latency", "perf bench", "perf-bench-6.12", 188125),
     ],
 )
 def test_each_version_gives_its_figure(preset: str, step: str, output: str, expected: float) -> None:

@@ -40,6 +40,16 @@ def test_flat_rates_are_silent() -> None:
     assert found == {"flat": 500}
 
 
+def test_the_rates_that_a_search_tries_have_no_shape() -> None:
+    """They double, and narrow down: levels that are the search's, not the server's."""
+    tried = [100.0 * 2 ** (second // 8) for second in range(48)]
+    found = {
+        suite: [check.evaluate(trial(suite, {name: 500.0}, samples=tried)) for check in SHAPE_CHECKS]
+        for suite, name in (("fio", "iops"), ("fio-slo", "slo_rate"), ("iperf3-udp", "udp_rate"))
+    }
+    assert [suite for suite, outcomes in found.items() if any(outcomes)] == ["fio"]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("noise", rates.NOISES)
 def test_flat_rates_with_any_noise_are_silent(noise: str) -> None:

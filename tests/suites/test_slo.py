@@ -91,6 +91,9 @@ def test_fresh_windows_that_miss_lower_the_rate(service: int, windows: int, tmp_
     right = service - math.log(100) / 0.01
     assert right * 2 ** (-1.1 / STEPS) <= found(parsed(text))["slo_rate"] <= right * 1.001
     assert text.count(" to confirm,") <= windows
+    best = [one.value for one in parsed(text).samples if one.metric.name == "slo_rate_so_far"]
+    assert best[-1] == pytest.approx(found(parsed(text))["slo_rate"], rel=0.01)
+    assert best[-1] < max(best)
 
 
 def test_a_tool_that_falls_behind_is_no_open_loop_any_more(tmp_path: Path) -> None:

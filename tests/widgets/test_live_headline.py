@@ -108,12 +108,12 @@ def test_a_search_shows_the_best_rate_so_far() -> None:
     """The latencies of its windows are those of every rate: none belongs to the best."""
     best, tail = replace(IOPS, name="iops_so_far"), replace(LATENCY_P99, name="open_latency_p99")
     windows = [
-        sample(value, now, metric=best, labelled=()) for now, value in ((1.0, 100.0), (2.0, 200.0), (3.0, 190.0))
+        sample(value, now, metric=best, labelled=()) for now, value in ((1.0, 100.0), (2.0, 200.0), (3.0, 400.0))
     ]
     shown = headline(folded([begin(), sample(9e6, 1.0, metric=tail, labelled=()), *windows]), PLACE, [])
-    assert (shown.title, shown.text, shown.tail) == (IOPS.title, "190/s", "")
+    assert (shown.title, shown.text, shown.tail) == (IOPS.title, "400/s", "")
     assert shown.caption == "trial 1 of 3 so far: best of the rates tried"
-    assert shown.current.startswith("trial 1 of 3: 190/s so far")
+    assert shown.current.startswith("trial 1 of 3: 400/s so far")
 
 
 def test_the_limit_of_the_trials_so_far_is_named_until_the_verdict_names_it() -> None:

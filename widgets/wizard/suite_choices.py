@@ -130,7 +130,7 @@ class SuiteChoices(QWidget):
             clearButtonEnabled=True,
         )
         self.field.installEventFilter(self)
-        self.list = ChoiceList("Tests", ("Name", "What it answers", "Time, cost, tool"), stretched=1, first=0.4)
+        self.list = ChoiceList("Tests", ("Name", "What it answers", "Time, cost, tool"), stretched=1, first=0.46)
         self.list.ticked.connect(self._tick)
         self.list.taken.connect(self._take)
         self.list.currentItemChanged.connect(self._show_answer)
