@@ -112,7 +112,7 @@ def test_a_search_shows_the_best_rate_so_far() -> None:
     ]
     shown = headline(folded([begin(), sample(9e6, 1.0, metric=tail, labelled=()), *windows]), PLACE, [])
     assert (shown.title, shown.text, shown.tail) == (IOPS.title, "400/s", "")
-    assert shown.caption == "trial 1 of 3 so far: best of the rates tried"
+    assert shown.caption == MESSAGES["best_of_the_rates"]
     assert shown.current.startswith("trial 1 of 3: 400/s so far")
 
 
