@@ -9,6 +9,8 @@ from PySide6.QtGui import QHelpEvent
 from PySide6.QtWidgets import QApplication, QToolTip
 from pytestqt.qtbot import QtBot
 
+from app.checks.goals import GOAL_MET
+from app.checks.run_findings import finding_of
 from app.comparison.estimates import ratio_of
 from app.events import (
     Activity,
@@ -340,6 +342,19 @@ def test_the_outcome_of_a_preset_has_its_advice() -> None:
     assert outcome(ended)[2].endswith(preset("path-quality").after)
     other = replace(plan_of_preset, steps=plan().steps)
     assert outcome(folded([RunEnded("run-1", State.DONE)], other))[2] == MESSAGES["everything_is_in_the_library"]
+
+
+def test_whether_the_goal_is_met_is_in_the_outcome_and_the_verdict(qtbot: QtBot) -> None:
+    met = finding_of(GOAL_MET, "web-1", MESSAGES["goal_met"], step="disk")
+    verdict = Verdict(Trust.VALID, Limiter.DEVICE, "Valid.", (met,), "disk", "web-1")
+    model = folded(
+        [VerdictReached(verdict), VerdictReached(replace(verdict, step=None)), RunEnded("run-1", State.DONE)]
+    )
+    assert outcome(model)[2].startswith(f"{met.measured} ")
+    panel = VerdictPanel()
+    qtbot.addWidget(panel)
+    panel.show_step(model, PLACE)
+    assert panel.verdict.summary.text() == f"{met.measured}\nValid."
 
 
 def test_the_outcome_says_what_happened_what_is_kept_and_what_to_do() -> None:
