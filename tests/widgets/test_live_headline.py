@@ -33,6 +33,7 @@ from suites.facts import Absent, CloudFacts, CpuFacts, Facts, MemoryFacts, Syste
 from suites.fio.metrics import IOPS, LATENCY_MAX, LATENCY_P50, LATENCY_P99
 from suites.quantities import clock_text
 from suites.verdict import Limiter, Trust, Verdict
+from suites.vocab import Figure
 from tests.messages import messages
 from tests.widgets.live_events import PLACE, READ, WRITE, begin, end, folded, plan, sample, trial
 from widgets.live.headline import NO_FIGURE, headline, leading_figure
@@ -342,6 +343,19 @@ def test_the_outcome_of_a_preset_has_its_advice() -> None:
     assert outcome(ended)[2].endswith(preset("path-quality").after)
     other = replace(plan_of_preset, steps=plan().steps)
     assert outcome(folded([RunEnded("run-1", State.DONE)], other))[2] == MESSAGES["everything_is_in_the_library"]
+
+
+def test_a_tail_that_is_the_headline_is_shown_once() -> None:
+    synced = replace(
+        plan(), steps=(make_step("fio", {"rw": "write", "fdatasync": 1, "ioengine": "sync"}, name="disk"),)
+    )
+    metric = synced.steps[0].headline
+    assert metric.percentile == 99
+    begun = folded([begin(), sample(6e6, 1.0, metric=metric)], synced)
+    done = folded([begin(), TrialEnded(1, State.DONE, 0, ParsedTrial((Figure(metric, 6e6, READ),)), "")], synced)
+    for model in (begun, done):
+        shown = headline(model, PLACE, ())
+        assert (shown.text, shown.tail) == ("6.00 ms", "")
 
 
 def test_whether_the_goal_is_met_is_in_the_outcome_and_the_verdict(qtbot: QtBot) -> None:
