@@ -247,7 +247,8 @@ def rate_text(metric: Metric, found: BurstEstimate) -> str:
 
 def _range(metric: Metric, found: BurstEstimate) -> str:
     value, low, high = (amount_text(metric, each) for each in (found.value, found.low, found.high))
-    return f"{value} ({low} to {high})"
+    unit = "" if same_dimension(metric.unit, Unit.BYTES_PER_SECOND) else " operations"
+    return f"{value}{unit} ({low} to {high})"
 
 
 def burst_lines(one: BurstAnalysis) -> list[str]:
@@ -281,7 +282,9 @@ def burst_lines(one: BurstAnalysis) -> list[str]:
     elif one.refill_ratio is not None:
         ratio = one.refill_ratio
         ends = f"{ratio.low:.2f} to {ratio.high:.2f}"
-        lines.append(f"Refill / base rate: {ratio.value:.2f} ({ends}); 1 for a token bucket.")
+        lines.append(
+            f"The refill rate is {ratio.value:.2f} of the base rate ({ends}); a token bucket refills at its base rate."
+        )
     return lines if one.load is None else [*lines, _load_text(metric, one.load)]
 
 

@@ -84,7 +84,7 @@ def step_results(record: RunRecord) -> list[StepResult]:
             own = [one for one in found if (one.step, one.host) == (step.name, host)]
             names = headline_metrics(step, [one.metric for one in own])
             tail = tail_of(one.metric for one in own)
-            heads = [one for one in own if one.metric.name in names and one.metric != tail]
+            heads = [one for one in own if one.metric.name in names and (one.metric != tail or len(names) == 1)]
             verdict = record.verdict_on(step.name, host)
             if not heads:
                 results.append(StepResult(step.name, host, "", "no result", "", "0", "", verdict))
@@ -128,7 +128,7 @@ def _tail_text(head: MetricSummary, own: Sequence[MetricSummary]) -> str:
         beside = [one for one in own if set(one.labels) > set(head.labels)]
     tail = tail_of(one.metric for one in beside)
     tails = [one for one in beside if one.metric == tail]
-    if tail is None or len(tails) > _MOST_TAILS:
+    if tail is None or tail == head.metric or len(tails) > _MOST_TAILS:
         return ""
     parts = [
         f"{label_text(tuple(label for label in one.labels if label not in head.labels))} {figure_text(tail, one.value)}"

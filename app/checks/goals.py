@@ -1,6 +1,6 @@
 """Checks of goals: that their size is one that their metrics can have, and whether the result meets them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from app.centres import centre_over
 from app.checks.plans import PlanEvidence
@@ -10,7 +10,7 @@ from suites.checks import Check, CheckOutcome, NotChecked, after_check
 from suites.evidence import StepOutcomeEvidence
 from suites.quantities import count_text, figure_text, metric_text, range_text
 from suites.units import Unit, convert, same_dimension
-from suites.verdict import Goal, Trust
+from suites.verdict import Goal, Trust, Verdict
 from suites.vocab import Figure, Resource, Severity
 
 _RANGES: tuple[tuple[Unit, float, float, str], ...] = (
@@ -110,3 +110,8 @@ GOAL_MET = after_check(
     needs="a goal in the plan, and its figure",
     trust=Trust.VALID,
 )
+
+
+def goals_text(verdicts: Iterable[Verdict]) -> str:
+    """Return whether results meet the plan's goals; empty without a goal."""
+    return " ".join(one.measured for verdict in verdicts for one in verdict.findings if one.id == GOAL_MET.id)

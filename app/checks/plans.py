@@ -81,7 +81,7 @@ def _hosts_differ(evidence: PlanEvidence) -> CheckOutcome | NotChecked | None:
         return None
     read = [evidence.facts[host] for host in hosts if host in evidence.facts]
     if len(read) < len(hosts):
-        return NotChecked("The facts of some hosts have not been read.")
+        return FACTS_NOT_READ
     found = {what: values for what, values in host_differences(evidence.plan.steps, read) if len(values) > 1}
     differing = [f"{what}: {_list(values)}" for what, values in found.items()]
     return CheckOutcome(f"The hosts differ in {'; '.join(differing)}.") if differing else None

@@ -34,7 +34,7 @@ MOST = 100
 HIGHEST = 1e15
 """Bound of a believable limit in 1/s, B/s or bit/s."""
 
-_NEEDED = "Give the JSON of one instance type, or of one volume with --device."
+_NEEDED = "Give the JSON of one instance type, or of one volume and name its disk."
 
 _NEXT = re.compile(r"(?<=[}\]])\s{1,20}(?=[{\[])")
 """Between two values: pages or volumes one after another, as of jq -c. Within one value a comma is there."""
@@ -52,7 +52,9 @@ def limits_in(text: str, device: str = "", instance_type: str = "") -> tuple[Clo
         raise HostsError(f"not valid JSON: {error}.", "Write it with: aws … --output json > FILE") from error
     found = list(
         dict.fromkeys(
-            one for one in _all(content) if 0 < one.value < HIGHEST and instance_type in {"", one.instance_type}
+            one
+            for one in _all(content)
+            if 0 < one.value < HIGHEST and instance_type.casefold() in {"", one.instance_type.casefold()}
         )
     )
     if not found:
@@ -61,10 +63,10 @@ def limits_in(text: str, device: str = "", instance_type: str = "") -> tuple[Clo
         raise HostsError(f"it has {len(found)} limits, more than {MOST}.", "Give only the volumes of this host.")
     by_serial = not device and all(one.volume for one in found)
     if len({one.name.rpartition(" of ")[2] for one in found}) > 1 and not by_serial:
-        ways = " Choose a type with --type, or leave out --device: EBS volumes are found by their serial numbers."
+        ways = " Name one instance type, or no disk: EBS volumes are found by their serial numbers."
         raise HostsError("it has the limits of several.", f"{_NEEDED}{ways}")
     if not all(one.instance_type or one.volume for one in found) and not device:
-        raise HostsError("the disk of this volume is not known.", "Add --device, such as --device nvme1n1.")
+        raise HostsError("the disk of this volume is not known.", "Name the disk, such as nvme1n1 (lsblk).")
     name = device.removeprefix("/dev/")
     if "/" in name:
         raise HostsError(f"{device} is a link to the disk.", "Give the kernel’s name of it, such as nvme1n1 (lsblk).")

@@ -27,7 +27,9 @@ from suites import registry
 from suites.base import Context, complete_values, tuned_values
 from suites.facts import Facts
 from suites.parameters import Parameter, Type, Value
+from suites.quantities import quantity
 from suites.registry import suite as find_suite
+from suites.units import Unit
 
 HOST = "host"
 """The type of an answer that is a host name; other types are those of parameters."""
@@ -251,6 +253,8 @@ def fill(preset: Preset, hosts: Sequence[str], answers: Answers) -> Filled:
     steps = [resolved({key: value for key, value in step.items() if key != ONLY_WITH}, answers) for step in included]
     names = {step["name"] for step in steps}
     content = resolved({key: value for key, value in preset.content.items() if key != STEP}, answers)
+    if "question" in content:
+        content["question"] = _formatted(preset.content["question"], _with_units(preset.asks, answers))
     if hosts:
         content["hosts"] = list(hosts)
     content.setdefault("hosts", [LOCAL])
@@ -263,6 +267,12 @@ def fill(preset: Preset, hosts: Sequence[str], answers: Answers) -> Filled:
     chosen = {step["name"]: frozenset(step.get("parameters", {})) for step in steps}
     omitted = tuple(ask.without for ask in preset.asks if ask.without and ask.name not in answers)
     return Filled(plan, chosen, omitted)
+
+
+def _with_units(asks: Sequence[PresetQuestion], answers: Answers) -> Answers:
+    """Return the answers with times as texts: ``10 ms``."""
+    times = (ask.name for ask in asks if ask.parameter.type is Type.DURATION and ask.name in answers)
+    return {**answers, **{name: quantity(float(answers[name]), Unit.SECOND) for name in times}}
 
 
 QUICK_QUESTION = "What do this host's CPU, memory and disk deliver?"
@@ -292,6 +302,13 @@ def presets() -> tuple[Preset, ...]:
 def ends_with_card(plan: Plan) -> bool:
     """Return whether `plan` has the question of a preset whose runs end with the result card."""
     return any(each.card and each.content.get("question") == plan.question for each in presets())
+
+
+def advice_after(plan: Plan) -> str:
+    """Return what to do with a run of `plan`, if a preset with its name and steps says so; else an empty text."""
+    steps = {step.name for step in plan.steps}
+    alike = (each for each in presets() if each.content.get("name") == plan.name)
+    return next((each.after for each in alike if steps <= {step["name"] for step in each.content[STEP]}), "")
 
 
 def filled_preset(name: str, hosts: Sequence[str] = (), answers: Mapping[str, str] | None = None) -> Filled:

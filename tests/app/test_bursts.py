@@ -219,6 +219,10 @@ def test_the_chart_has_each_drain_both_levels_and_the_bucket_in_words() -> None:
     one, burst, base = chart.series
     assert (len(one.xs), burst.ys, base.ys) == (SECONDS, (BURST, BURST), (BASE, BASE))
     assert burst.xs == (1.0, SECONDS)
-    for part in ("Trial 2: The trial is failed.", "Bucket size: at least 100,000", MESSAGES["load"]):
+    for part in ("Trial 2: The trial is failed.", MESSAGES["size"], MESSAGES["load"]):
         assert part in chart.note
     assert not burst_chart(burst_of("run", "read", "web-1", (IOPS, READ), drains[1:])).series
+
+
+def test_a_rate_and_its_interval_have_the_same_digits() -> None:
+    assert rate_text(IOPS, BurstEstimate(499.62, 499.24, 500.0)) == MESSAGES["rate"]

@@ -5,12 +5,14 @@ import pytest
 from app.baselines.reference import step_metrics
 from app.plans.plan import Step, make_step
 from app.runs.schedule import deciding
+from app.step_results import step_results
 from app.summary import headline_metrics
 from suites.base import Context
 from suites.command.parameters import WALL_TIME, figure_metric
 from suites.errors import UnknownSuiteError
 from suites.evidence import TrialEvidence
 from suites.vocab import Figure
+from tests.app.run_events import run_record
 
 OWN = make_step("command", {"command": "true", "figure": "pattern", "pattern": "([0-9]+)", "metric": "Jobs done"})
 
@@ -41,3 +43,10 @@ def test_it_stands_for_the_trial_in_what_is_judged() -> None:
 def test_a_suite_that_has_gone_has_none() -> None:
     with pytest.raises(UnknownSuiteError):
         _ = Step("s", "bonnie", {}).headline
+
+
+def test_a_headline_that_is_the_tail_is_a_result_without_a_tail_of_its_own() -> None:
+    step = make_step("fio", {"rw": "write", "ioengine": "sync", "fdatasync": 1}, name="log")
+    assert step.headline.percentile == 99
+    (result,) = step_results(run_record("a", (6e6,), step=step, metric=step.headline))
+    assert (result.figure, result.detail) == ("6.00 ms", "")

@@ -199,6 +199,14 @@ def test_an_answer_that_does_not_fit_is_named(given: dict[str, str], shown: str)
         read_answers(preset("provisioned-iops").asks, given)
 
 
+@pytest.mark.parametrize(
+    ("typed", "shown"), [("10 ms", "10 ms"), ("0.5", "500 ms"), ("500 us", "500 µs"), ("2 s", "2 s")]
+)
+def test_a_time_in_a_question_has_its_unit(typed: str, shown: str) -> None:
+    for name in ("slo-disk", "slo-http", "slo-database"):
+        assert filled_preset(name, answers={"target": typed}).plan.question.endswith(f" keep p99 below {shown}?")
+
+
 @pytest.mark.parametrize("nodes", ["0", "0 1", "0-1", "all", "0, 1"])
 def test_nodes_that_are_no_list_are_refused_by_the_question(nodes: str) -> None:
     with pytest.raises(ParameterError, match="at least two"):

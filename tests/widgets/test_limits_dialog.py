@@ -35,12 +35,22 @@ def test_limits_are_listed_added_and_removed(
     dialog.add(file)
     settle()
     assert MESSAGES["no_disk"] in dialog.notice.text()
+    assert "--" not in dialog.notice.text()  # the window has fields, not options
     dialog.device.setText("sdb")
     dialog.add(file)
     settle()
     assert dialog.notice.isHidden()
     assert "IOPS of data" in dialog.table.as_text()
     assert len(workstation.cloud_limits.of("web-1")) == 2
+    file.write_text(json.dumps({"name": "Standard_D2s_v3", "resourceType": "virtualMachines", "capabilities": [
+        {"name": "UncachedDiskIOPS", "value": "3200"}]}))  # fmt: skip
+    dialog.kind.setText("standard_d2s_V3")
+    dialog.add(file)
+    settle()
+    added = dialog.table.current()
+    assert added is not None
+    assert added.instance_type == "Standard_D2s_v3"  # in view below those before
+    workstation.cloud_limits.remove("web-1", [added])
     dialog.table.select(workstation.cloud_limits.of("web-1")[0])
     dialog.remove_button.click()
     settle()

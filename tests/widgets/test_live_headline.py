@@ -9,6 +9,8 @@ from PySide6.QtGui import QHelpEvent
 from PySide6.QtWidgets import QApplication, QToolTip
 from pytestqt.qtbot import QtBot
 
+from app.checks.goals import GOAL_MET
+from app.checks.run_findings import finding_of
 from app.comparison.estimates import ratio_of
 from app.events import (
     Activity,
@@ -23,6 +25,7 @@ from app.events import (
     VerdictReached,
 )
 from app.plans.plan import Policy, Repetition, make_step
+from app.plans.presets import filled_preset, preset
 from app.records import Band
 from remote.connection_state import LinkState
 from suites.base import Command, ParsedTrial
@@ -30,6 +33,7 @@ from suites.facts import Absent, CloudFacts, CpuFacts, Facts, MemoryFacts, Syste
 from suites.fio.metrics import IOPS, LATENCY_MAX, LATENCY_P50, LATENCY_P99
 from suites.quantities import clock_text
 from suites.verdict import Limiter, Trust, Verdict
+from suites.vocab import Figure
 from tests.messages import messages
 from tests.widgets.live_events import PLACE, READ, WRITE, begin, end, folded, plan, sample, trial
 from widgets.live.headline import NO_FIGURE, headline, leading_figure
@@ -111,7 +115,7 @@ def test_a_search_shows_the_best_rate_so_far() -> None:
     ]
     shown = headline(folded([begin(), sample(9e6, 1.0, metric=tail, labelled=()), *windows]), PLACE, [])
     assert (shown.title, shown.text, shown.tail) == (IOPS.title, "400/s", "")
-    assert shown.caption == "trial 1 of 3 so far: best of the rates tried"
+    assert shown.caption == MESSAGES["best_of_the_rates"]
     assert shown.current.startswith("trial 1 of 3: 400/s so far")
 
 
@@ -331,6 +335,40 @@ def test_a_host_in_a_few_lines_leaves_out_what_is_absent() -> None:
     )  # fmt: skip
     assert facts_text(facts) == "8 vCPU · EPYC\n16 GiB memory\nDebian 12 · 6.1"
     assert facts_text(Facts(host="x", read_at="", cpu=CpuFacts(model=Absent("no /proc")))) == ""
+
+
+def test_the_outcome_of_a_preset_has_its_advice() -> None:
+    plan_of_preset = filled_preset("path-quality", ["web-1"], {"target": "192.0.2.1"}).plan
+    ended = folded([RunEnded("run-1", State.DONE)], plan_of_preset)
+    assert outcome(ended)[2].endswith(preset("path-quality").after)
+    other = replace(plan_of_preset, steps=plan().steps)
+    assert outcome(folded([RunEnded("run-1", State.DONE)], other))[2] == MESSAGES["everything_is_in_the_library"]
+
+
+def test_a_tail_that_is_the_headline_is_shown_once() -> None:
+    synced = replace(
+        plan(), steps=(make_step("fio", {"rw": "write", "fdatasync": 1, "ioengine": "sync"}, name="disk"),)
+    )
+    metric = synced.steps[0].headline
+    assert metric.percentile == 99
+    begun = folded([begin(), sample(6e6, 1.0, metric=metric)], synced)
+    done = folded([begin(), TrialEnded(1, State.DONE, 0, ParsedTrial((Figure(metric, 6e6, READ),)), "")], synced)
+    for model in (begun, done):
+        shown = headline(model, PLACE, ())
+        assert (shown.text, shown.tail) == ("6.00 ms", "")
+
+
+def test_whether_the_goal_is_met_is_in_the_outcome_and_the_verdict(qtbot: QtBot) -> None:
+    met = finding_of(GOAL_MET, "web-1", MESSAGES["goal_met"], step="disk")
+    verdict = Verdict(Trust.VALID, Limiter.DEVICE, "Valid.", (met,), "disk", "web-1")
+    model = folded(
+        [VerdictReached(verdict), VerdictReached(replace(verdict, step=None)), RunEnded("run-1", State.DONE)]
+    )
+    assert outcome(model)[2].startswith(f"{met.measured} ")
+    panel = VerdictPanel()
+    qtbot.addWidget(panel)
+    panel.show_step(model, PLACE)
+    assert panel.verdict.summary.text() == f"{met.measured}\nValid."
 
 
 def test_the_outcome_says_what_happened_what_is_kept_and_what_to_do() -> None:

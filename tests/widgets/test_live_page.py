@@ -183,6 +183,8 @@ def test_stopping_half_way_keeps_what_was_measured_and_ends_the_tool(
         qtbot.mouseClick(page._stop_button, Qt.MouseButton.LeftButton)
         assert page.running
         assert page._state_label.text() == "stopping: ending the process group on this computer"
+        assert page.view is not None
+        assert page.view.bar.time.note.text() == ""  # the plan's end is not awaited
         assert not page._stop_button.isEnabled()
     assert time.monotonic() - began < 90  # a trial takes 600
     assert not page.running

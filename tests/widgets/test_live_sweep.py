@@ -81,7 +81,7 @@ def test_a_search_shows_its_target_among_the_percentiles(keep: Callable[[QWidget
     keep(plots)
     plots.show_panels(sweep_of(model, PLACE, model.trials_at(PLACE)[-1]))
     rate, latency = plots.plots
-    assert (rate.title, latency.title) == ("Achieved rate by offered rate", MESSAGES["latency_at_the_rate"])
+    assert (rate.title, latency.title) == (MESSAGES["achieved_by_offered"], MESSAGES["latency_at_the_rate"])
     assert [line.title for line in latency.lines.values()] == ["median", "p95", "p99", "p99.9", MESSAGES["target"]]
     assert list(latency.lines["target", ()].pieces[0].buffer.values()) == [10_000.0, 10_000.0]
     assert latency.scaling.may_be_logarithmic

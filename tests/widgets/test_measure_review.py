@@ -44,6 +44,18 @@ def test_a_row_for_each_step_and_only_columns_that_say_something(page: MeasurePa
     assert shown == ["Step", "One trial", "Written", "Space"]
 
 
+def test_what_is_unknown_of_every_step_has_no_column(qtbot: QtBot, tmp_path: Path) -> None:
+    made = made_page(qtbot, tmp_path)
+    with_tests(qtbot, made, "command")
+    made.draft.steps[0].form.set_text("command", "true")
+    made.plan_step.changed.emit()
+    made.go(REVIEW)
+    settle(qtbot, made)
+    table = made.review.table
+    assert [table.isColumnHidden(column) for column in range(6)] == [False, True, False, True, True, True]
+    assert "network: unknown" in made.review.totals.text()
+
+
 def test_the_telemetry_interval_is_part_of_the_plan(page: MeasurePage, qtbot: QtBot) -> None:
     box = page.review.interval
     assert box.currentText() == "1 s"

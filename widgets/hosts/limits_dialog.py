@@ -39,11 +39,9 @@ class LimitsDialog(QDialog):
         fit(self, SIZE)
         several = QAbstractItemView.SelectionMode.ExtendedSelection
         self.table = Table("Cloud limits", TableModel(COLUMNS), identity=lambda one: one, selection=several)
-        self.device = line_edit(
-            "Disk", tip="The disk that is the volume in the file", placeholderText="Disk, as in sdb"
-        )
+        self.device = line_edit("Disk", tip="The disk that is the volume in the file", placeholderText="such as sdb")
         self.kind = line_edit(
-            "Instance type", tip="Chooses one of several in the file", placeholderText="Type, as in m5.large"
+            "Instance type", tip="Chooses one of several in the file", placeholderText="such as m5.large"
         )
         self.notice = Notice()
         self.add_button = push_button("Add from a file…", self._ask_file, autoDefault=False)
@@ -74,7 +72,10 @@ class LimitsDialog(QDialog):
         BackgroundJob(work, self).start(self._show, self.notice.show_error)
 
     def _show(self, limits: tuple[CloudLimit, ...]) -> None:
+        known = set(self.table.content.shown)
         self.table.show_rows(limits)
+        if known and (new := next((one for one in limits if one not in known), None)) is not None:
+            self.table.select(new)
         self.remove_button.setEnabled(bool(limits))
         if not limits:
             self.notice.show_message("info", "No limits stored.", "Verdicts name how far a stored limit was used.")
@@ -84,7 +85,8 @@ class LimitsDialog(QDialog):
             "From the JSON of aws ec2 describe-instance-types or describe-volumes, gcloud compute disks describe, az "
             "vm list-skus or az disk show. EBS volumes are found by their serial number, others need the disk."
         )
-        fields = in_row(self.device, self.kind, self.add_button, spacing=SPACE[1])
+        device, kind = Text("Disk", wrap=False), Text("Instance type", wrap=False)
+        fields = in_row(device, self.device, kind, self.kind, self.add_button, spacing=SPACE[1])
         buttons = button_row(None, self.remove_button, self.close_button)
         column = dialog_column(self, f"Limits of {host_label(self._host)}")
         fill(column, Text(explanation, Tone.MUTED), (self.table, 1), self.notice, fields, buttons)

@@ -226,7 +226,11 @@ def _of_counted(model: RunModel, step_key: StepKey, metric: Metric, bands: Seque
         f"{_interval_text(estimate)}, n={estimate.n}{_excluded(model, step_key)}",
         metric.better,
         " · ".join(f"{figure_text(metric, one.value, one.half)} {label_text(at)}" for at, one in found[1:]),
-        *(("", "") if tail is None else (_tail_title(tail), figure_text(tail, shown[tail, labelled].value))),
+        *(
+            ("", "")
+            if tail is None or tail == metric
+            else (_tail_title(tail), figure_text(tail, shown[tail, labelled].value))
+        ),
         *ratio_of_trials(
             metric, estimate.value, estimate.values, band_for(bands, metric, labelled), over=model.phase.over
         ),
@@ -271,7 +275,7 @@ def _of_trial(model: RunModel, view: TrialView, metric: Metric | None, bands: Se
         " · ".join(f"{figure_text(o.metric, s.median)} {label_text(o.labels)}" for o, s in spreads[1:]),
         *(
             ("", "")
-            if tail is None or tail_spread is None
+            if tail is None or tail_spread is None or tail == one.metric
             else (_tail_title(tail), figure_text(tail, tail_spread.median))
         ),
         *ratio_so_far(one.metric, spread.median, band_for(bands, one.metric, one.labels)),

@@ -356,7 +356,8 @@ class LivePage(Page):
 
     def _show_time_of(self, run: RunController, view: "StepView", now: float) -> None:
         model = run.model
-        left = "" if run.over else remaining_text(model.remaining(now))
+        ends = run.over or model.phase is LivePhase.STOPPING
+        left = "" if ends else remaining_text(model.remaining(now))
         view.bar.show_time(clock_text(model.elapsed(now)), left, over=model.phase.over)
         self._connection.show_links(run.lost_texts(now) if run.running else ())
         if run.running and model.links:

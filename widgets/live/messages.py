@@ -1,7 +1,9 @@
 """Texts of the live view: times, steps, states and outcomes. No Qt."""
 
+from app.checks.goals import goals_text
 from app.events import LinkState, State
 from app.plans.plan import Policy
+from app.plans.presets import advice_after
 from app.runs.messages import link_text
 from suites.base import Command
 from suites.evidence import STOPPED
@@ -179,7 +181,9 @@ def outcome(model: RunModel) -> tuple[str, str, str]:
     if model.phase is LivePhase.DONE:
         message = f"Finished on {hosts}: {count_text(counted, 'trial')}."
         level = "good" if verdict is None else MARKS[verdict.trust]
-        return level, message, f"{judged or STORED} {_session(model)}".strip()
+        goals = goals_text(one for key, one in model.verdicts.items() if key is not None)
+        parts = (goals, judged or STORED, _session(model), advice_after(model.plan))
+        return level, message, " ".join(filter(None, parts))
     if model.phase is LivePhase.DETACHED:
         message = f"Detached on {hosts}: {_share(counted, wanted)} done."
         running = any(view.ended is None for view in model.trials.values())

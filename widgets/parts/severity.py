@@ -4,6 +4,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import QToolButton, QWidget
 
+from app.checks.goals import goals_text
 from app.checks.limits import LIMITED_BY
 from app.verdict.steps import verdict_text
 from suites.quantities import first_upper
@@ -65,7 +66,7 @@ class VerdictView(QWidget):
         self.mark.show_icon(MARKS[verdict.trust])
         self.mark.setAccessibleName(verdict.trust.value)
         self.words.setText(first_upper(text))
-        self.summary.setText(verdict.summary)
+        self.summary.setText("\n".join(filter(None, (goals_text([verdict]), verdict.summary))))
         limit = next((finding for finding in verdict.findings if finding.id == LIMITED_BY.id), None)
         self.limit.setVisible(limit is not None)
         if limit is not None:

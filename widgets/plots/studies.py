@@ -170,10 +170,11 @@ class BurstPane(StudyPane):
     def __init__(self, workstation: Workstation) -> None:
         super().__init__(StudyKind.BURST, workstation)
         tip = "How long a full bucket serves this rate: 2000, or 100 MB/s"
-        self.load = line_edit("Load", tip=tip, placeholderText="Your load, as in 100 MB/s")
+        self.load = line_edit("Load", tip=tip, placeholderText="such as 100 MB/s")
         self.load.editingFinished.connect(self._show_bursts)
         self._found: list[BurstAnalysis] | None = None
         self.buttons.insertWidget(0, self.load)
+        self.buttons.insertWidget(0, Text("Your load", wrap=False))
 
     def _read(self) -> None:
         workstation, runs = self._workstation, self._runs

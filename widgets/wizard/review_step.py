@@ -265,15 +265,15 @@ COLUMNS: tuple[TableColumn[StepPreview], ...] = (
     TableColumn("One trial", lambda preview: duration(preview.estimate.duration), align=RIGHT),
     TableColumn(
         "Written", lambda preview: _written(preview.estimate), align=RIGHT,
-        needed=lambda previews: any(each.estimate.written != 0 or each.estimate.prepared != 0 for each in previews),
+        needed=lambda previews: any(each.estimate.written or each.estimate.prepared for each in previews),
     ),
     TableColumn(
         "Space", lambda preview: size(preview.estimate.space), align=RIGHT,
-        needed=lambda previews: any(each.estimate.space != 0 for each in previews),
+        needed=lambda previews: any(each.estimate.space for each in previews),
     ),
     TableColumn(
         "Network", lambda preview: size(preview.estimate.network), align=RIGHT,
-        needed=lambda previews: any(each.estimate.network != 0 for each in previews),
+        needed=lambda previews: any(each.estimate.network for each in previews),
     ),
 )  # fmt: skip
-"""Columns of the table. A volume of 0 in every row and a single host have no column."""
+"""Columns of the table. A volume of 0 or unknown in every row has no column (the totals name it), nor a single host."""
