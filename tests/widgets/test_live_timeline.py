@@ -37,7 +37,9 @@ from widgets.live.run_controller import RunController, RunStart
 from widgets.live.run_timeline import run_marks, timeline_of
 from widgets.live.step_view import StepView
 from widgets.plots.heat import grid_of
-from widgets.plots.timeline import MarkKind, PhaseKind
+from widgets.plots.time_window import TimeWindow
+from widgets.plots.timeline import MarkKind, PhaseKind, TimeMap, TimePhase
+from widgets.plots.timeline_strip import TimelineStrip
 
 LENGTH = 10.0
 
@@ -292,6 +294,18 @@ def test_a_heat_map_is_read_when_a_trial_has_ended(
     wide = grid_of([*slices[:8], *uneven, LatencySlice(8.0, 10.0, READ, {80_000: 40})])
     assert wide is not None
     assert wide.counts[0].tolist() == [180] * 8 + [20, 20], "no column is left out"
+
+
+def test_the_name_of_a_trial_is_beside_its_ramp(keep: Callable[[QWidget], QWidget]) -> None:
+    window = TimeWindow(None)
+    strip = TimelineStrip(window)
+    keep(strip)
+    strip.resize(800, 40)
+    one, ramp = TimePhase(0.0, 10.0, PhaseKind.TRIAL, "trial 1", key=1), TimePhase(0.0, 6.0, PhaseKind.WARM_UP, "ramp")
+    window.set_axis(TimeMap(), (one, ramp), ())
+    window.set_range(0.0, 20.0)
+    assert strip._uncovered(one, strip._area(one)).left() == strip._area(ramp).right()
+    assert strip._uncovered(ramp, strip._area(ramp)) == strip._area(ramp)
 
 
 @pytest.mark.parametrize("phase", ["running", "done"])

@@ -112,6 +112,14 @@ class TimelineStrip(QWidget):
         left = self._x(phase.start)
         return QRectF(left, 0, self._x(phase.end) - left, self._row())
 
+    def _uncovered(self, phase: TimePhase, area: QRectF) -> QRectF:
+        """Return the part of the area of a trial that its ramp leaves; the whole area of other phases."""
+        if phase.key is None:
+            return area
+        ramps = (one.end for one in self._window.phases if one.key is None and one.start <= phase.start < one.end)
+        left = self._x(max(ramps, default=phase.start))
+        return QRectF(left, 0, max(0.0, area.right() - left), area.height())
+
     def _draw_phase(self, painter: QPainter, phase: TimePhase, area: QRectF) -> None:
         colours = palette()
         if phase.kind is PhaseKind.TRIAL:
@@ -124,7 +132,7 @@ class TimelineStrip(QWidget):
         painter.setFont(font)
         metrics, name = QFontMetricsF(font), phase.name
         short = name.rpartition(" ")[2] if phase.key is not None else ""
-        visible = area.intersected(QRectF(value_width(), 0, self._width(), area.height()))
+        visible = self._uncovered(phase, area).intersected(QRectF(value_width(), 0, self._width(), area.height()))
         fitting = next((text for text in (name, short) if metrics.horizontalAdvance(text) + 6 <= visible.width()), "")
         painter.setPen(QColor(colours.text if phase.kind is PhaseKind.TRIAL else colours.muted))
         painter.drawText(visible, int(Qt.AlignmentFlag.AlignCenter), fitting)
