@@ -240,9 +240,9 @@ def amount_text(metric: Metric, value: float) -> str:
 
 def rate_text(metric: Metric, found: BurstEstimate) -> str:
     """Return a rate with its 95 % interval."""
-    half = found.high - found.value or None
-    ends = range_text(metric, found.low, found.high, half, value=found.value)
-    return f"{figure_text(metric, found.value, half)} ({ends})"
+    reach = found.high - found.value or None
+    ends = range_text(metric, found.low, found.high, reach, value=found.value)
+    return f"{figure_text(metric, found.value, reach)} ({ends})"
 
 
 def _range(metric: Metric, found: BurstEstimate) -> str:
@@ -269,7 +269,9 @@ def burst_lines(one: BurstAnalysis) -> list[str]:
             f"The size is a lower bound unless the host rested for {rest} before the run: only then was it full."
         )
     if one.refill is None:
-        lines.append("Refill rate not measured: no drain follows one that emptied the bucket.")
+        emptied = any(each.spent is not None for each in one.drains[:-1])
+        why = "no later drain has a fall. Rest longer" if emptied else "no drain follows one that emptied the bucket"
+        lines.append(f"Refill rate not measured: {why}.")
     else:
         least = "at least " if one.refill_at_least else ""
         lines.append(f"Refill rate: {least}{rate_text(metric, one.refill)}.")

@@ -80,6 +80,7 @@ TOPICS: tuple[tuple[str, tuple[AnyCheck, ...]], ...] = (
     ("Rate over time", timing.TRIAL_CHECKS),
     ("Completion", (*completion.OUTCOME_CHECKS, *completion.TRIAL_CHECKS)),
     ("Repetition and goal", (*repetition.OUTCOME_CHECKS, *repetition.TRIAL_CHECKS)),
+    ("Energy", (energy.ENERGY,)),
     ("Limit", (limits.LIMITED_BY, limits.QUOTA_BOUND)),
 )
 """Checks that belong to no suite, by topic."""

@@ -95,7 +95,8 @@ plan.add_command(list_presets)
     "settings",
     multiple=True,
     metavar="[STEP.]NAME[@HOST]=VALUE",
-    help="Set a parameter, as in fio.block_size=16k, or a place on one host, as in directory@db-1=/srv; repeatable.",
+    help="Set a parameter of a step, or of all steps of a suite, as in fio.block_size=16k; or a place on one host, as "
+    "in directory@db-1=/srv. Repeatable.",
 )
 @click.option("--peer", metavar="HOST", help="The host that runs the server end of network tests.")
 @repeats
@@ -198,17 +199,19 @@ def _with_settings(made: Plan, settings: tuple[str, ...]) -> Plan:
         step_name, dot, parameter = target.rpartition(".")
         if not equals or not parameter:
             raise PlanError(f"“{setting}” is not NAME=VALUE.", "Write --set fio.block_size=16k, for example.")
-        if not dot and len(steps) > 1:
+        alike = [name for name, one in steps.items() if one.suite_id == (step_name or made.steps[0].suite_id)]
+        if not dot and len(alike) < len(steps):
             raise PlanError(
                 f"“{target}” needs a step.", f"Write --set STEP.{target}=VALUE; the steps are {', '.join(steps)}."
             )
-        step = steps[made.step(step_name or made.steps[0].name).name]
-        tables = value_tables(step)
-        given: dict[str, Any] = {**step.values, **tables, parameter: value}
-        if at or parameter in tables:
-            shared = {OTHER_HOSTS: step.values[parameter]} if parameter in step.values else {}
-            given[parameter] = {**tables.get(parameter, shared), host if at else OTHER_HOSTS: value}
-        steps[step.name] = make_step(step.suite_id, given, name=step.name, peer=step.peer)
+        for name in [step_name] if step_name in steps or not alike else alike:
+            step = steps[made.step(name).name]
+            tables = value_tables(step)
+            given: dict[str, Any] = {**step.values, **tables, parameter: value}
+            if at or parameter in tables:
+                shared = {OTHER_HOSTS: step.values[parameter]} if parameter in step.values else {}
+                given[parameter] = {**tables.get(parameter, shared), host if at else OTHER_HOSTS: value}
+            steps[step.name] = make_step(step.suite_id, given, name=step.name, peer=step.peer)
     return replace(made, steps=tuple(steps.values()))
 
 

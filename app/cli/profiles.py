@@ -82,8 +82,9 @@ def _print(found: Pairs, top: int) -> None:
             click.echo(plain(f"No profile. {one.absent}"))
             continue
         sides = [one] if before is None else [before, one]
-        for cost in (side.cost for side in sides if side.cost is not None):
-            click.echo(plain(cost_text(cost)))
+        for when, side in zip(["", ""] if before is None else ["Before: ", "After: "], sides, strict=False):
+            if side.cost is not None:
+                click.echo(plain(f"{when}{cost_text(side.cost)}"))
         rows = [[each.name, *(reading_text(side.readings[at]) for side in sides)]
                 for at, each in enumerate(one.readings)]  # fmt: skip
         print_table(["Counter", *(["Value"] if before is None else ["Before", "After"])], rows)

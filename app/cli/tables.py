@@ -319,7 +319,7 @@ def _interval(spread: Spread) -> str:
 def print_scaling(found: Sequence[ScalingAnalysis]) -> None:
     """Print scaling curves."""
     if not found:
-        click.echo("No sweep: no metric has figures that differ in one parameter only.")
+        click.echo("No sweep: no metric has valid figures that differ in one parameter only.")
     for number, one in enumerate(found):
         if number:
             click.echo("")

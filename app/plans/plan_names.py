@@ -76,7 +76,8 @@ def _values(suite: Suite, values: Mapping[str, Value]) -> list[str]:
 
 def _text(parameter: Parameter, value: Value) -> str:
     if parameter.type is Type.CHOICE:
-        return str(value)
+        word = str(value)  # of a number its title: p99
+        return next((one.title for one in parameter.choices if one.value == word and word[0].isdigit()), word)
     if parameter.type is Type.SIZE:
         return size_word(int(value))
     return f"{parameter.title}={parameter.format(value)}"

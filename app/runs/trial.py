@@ -436,7 +436,7 @@ class TrialRun:
         notes = "; ".join(note.rstrip(".") for note in parsed.notes if note != ended) or "no figures in the output"
         status = "was killed" if exit_status is None else f"exit status {exit_status}"
         known = exit_status is not None and (exit_text(exit_status) in notes or (exit_status == 0 and parsed.notes))
-        how = "; ".join(filter(None, ("" if known else status, self._why)))
+        how = "; ".join(filter(None, ("" if known else status, "" if self._why in notes else self._why)))
         denial = denied(host, self._stderr + notes.encode(), closed=self._closed)
         return f"{what} on {host}: {notes}{f' ({how})' if how else ''}.{denial}"
 

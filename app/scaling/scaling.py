@@ -166,7 +166,7 @@ def scaling_lines(one: ScalingAnalysis) -> Iterator[str]:
     elif one.curve.label in LOADS and one.growing:
         yield f"Not saturated up to {label} = {last.text}."
     elif one.flat:
-        yield f"Flat {_flat_text(one)}."
+        yield f"{_flat_text(one)}."
     elif one.knee is not None:
         share = one.knee.value / max(point.value for point in one.curve.points)
         yield f"Knee at {label} = {one.knee.text}{_knee_text(one)}: {share_text(share)} of the maximum."
@@ -185,9 +185,9 @@ def scaling_lines(one: ScalingAnalysis) -> Iterator[str]:
 def _flat_text(one: ScalingAnalysis) -> str:
     values = [point.value for point in one.curve.points]
     label, most = one.curve.label.replace("_", " "), max(values)
-    noise = "" if min(values) >= KNEE_SHARE * most else ", within the noise"
+    shown, noise = ("Flat", "") if min(values) >= KNEE_SHARE * most else ("No difference shown", ", within the noise")
     differ = f"the points differ by {share_text(most / min(values) - 1)}"
-    return f"over {label} = {_range_of(one.curve.points)}: {differ}{noise}"
+    return f"{shown} over {label} = {_range_of(one.curve.points)}: {differ}{noise}"
 
 
 def _range_of(points: Sequence[SweepPoint]) -> str:

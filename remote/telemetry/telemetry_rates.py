@@ -183,12 +183,17 @@ def _protocols(before: Tick, after: Tick, seconds: float) -> Iterator[Sample]:
 
 
 def _power(before: Tick, after: Tick, seconds: float) -> Iterator[Sample]:
-    """Yield the mean watts of each energy counter, unless it may have wrapped more than once (kernel, powercap)."""
+    """Yield the mean watts of each energy counter, unless it may have wrapped more than once (kernel, powercap).
+
+    A counter that is lower by more than a wrap explains began again, as after a suspension.
+    """
     for path, counter in after.energy.items():
         old, new = before.files.get(path), after.files.get(path)
         if old is None or new is None or counter.most < MOST_WATTS * 1e6 * seconds:
             continue
         grown = new - old if new >= old else counter.most - old + new
+        if new < old and grown > MOST_WATTS * 1e6 * seconds:
+            continue  # it began again at 0
         yield from _rate(after, metrics.POWER, grown, seconds * 1e6, labels(zone=counter.zone, domain=counter.name))
 
 

@@ -212,12 +212,19 @@ def _hdparm(evidence: StepEvidence) -> CheckOutcome | None:
     return None
 
 
+_RANGE = re.compile(r"\d{1,9}(?:-|\.\.|:)\d{1,9}")
+"""What looks like a range; in a list of several, each may be one of CPUs."""
+
+
 def _scan(evidence: StepEvidence) -> CheckOutcome | None:
     lists = scan_lists(evidence.values)
     unused = [name for name in lists if not any(f"{{{name}}}" in str(evidence.values[text]) for text in SCANNED)]
     if unused:
         return CheckOutcome(f"scan has {unused[0]}, but the command has no {{{unused[0]}}}.")
     combined = prod(map(len, lists.values()))
+    ranges = [f"{name}={one}" for name, listed in lists.items() for one in listed if _RANGE.fullmatch(one)]
+    if ranges and combined == 1:
+        return CheckOutcome(f"scan has the one value {ranges[0]}.", remedy="List the values, as in n=1,2,3: no ranges.")
     if combined <= MOST_SCANNED:
         return None
     return CheckOutcome(f"scan has {combined} combinations; at most {MOST_SCANNED} run.", remedy="Shorten its lists.")

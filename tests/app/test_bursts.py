@@ -106,6 +106,10 @@ def test_a_trial_without_a_single_fall_has_a_reason(rates: list[float], reason: 
     assert burst_lines(found) == [MESSAGES["no_burst"]]
 
 
+def test_the_ends_of_an_interval_have_the_decimals_of_the_rate() -> None:
+    assert rate_text(IOPS, BurstEstimate(299.79, 299.2, 300.4)) == "299.79 IOPS (299.20 to 300.40 IOPS)"
+
+
 def test_single_outliers_do_not_end_a_burst() -> None:
     rates = drained(SIZE, noise=0.01)
     rates[10], rates[70] = 100.0, 2900.0
@@ -137,6 +141,12 @@ def test_a_bucket_that_was_empty_at_the_start_has_no_size_but_a_refill_rate() ->
     assert found.refill.value == pytest.approx(BASE, rel=0.05)
     assert not found.refill_at_least
     assert MESSAGES["empty_at_first"] in burst_lines(found)
+
+
+def test_a_later_burst_that_is_too_short_asks_for_a_longer_rest() -> None:
+    first, short = drain(1, drained(SIZE)), drain(2, drained(BASE), 1.0)
+    assert MESSAGES["rest_longer"] in burst_lines(burst_of("run", "read", "web-1", (IOPS, READ), [first, short]))
+    assert MESSAGES["rest_longer"] not in burst_lines(burst_of("run", "read", "web-1", (IOPS, READ), [first]))
 
 
 @pytest.mark.parametrize("seconds", [4, 10, 40])

@@ -9,7 +9,7 @@ import pytest
 
 from app import checks
 from app.checks.before import CheckReport, SkippedCheck, check_plan
-from app.checks.catalogue import OF_EVERY_SUITE, blocking_ids, catalogue
+from app.checks.catalogue import AFTER_IDS, OF_EVERY_SUITE, blocking_ids, catalogue
 from app.plans.plan import Order, Plan, Repetition, Step, make_step
 from app.plans.presets import tuned_plan
 from suites.facts import Facts, Tool
@@ -136,6 +136,7 @@ def test_the_findings_that_keep_a_step_from_being_started_are_known() -> None:
 
 
 def test_a_check_blocks_alike_in_all_suites_that_have_it() -> None:
+    assert {entry.id for entry in catalogue()} >= AFTER_IDS
     for entry in catalogue():
         assert len({one.check.blocks for one in entry.variants}) == 1, entry.id
 

@@ -112,6 +112,11 @@ def test_an_automatic_name_follows_the_file_as_it_is_edited_by_hand() -> None:
     assert parse_plan(text.replace("hosts", 'name = "my disks"\nhosts')).name == "my disks"
 
 
+def test_a_percentile_is_named_as_one() -> None:
+    plan = Plan("", ("web-1",), (make_step("fio-slo", {}),))
+    assert automatic_name_of(plan) == "fio-slo p99 on web-1"
+
+
 KEPT = {"hosts", "[[step]]", "suite", "name"}
 
 

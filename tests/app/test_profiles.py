@@ -8,6 +8,7 @@ from xml.dom.minidom import parseString
 import pytest
 
 from app.bursts import drains_of
+from app.cli.profiles import _print
 from app.comparison.comparison import CompareError
 from app.events import State, Trial
 from app.flame_graph import flame_frames, flame_svg
@@ -204,3 +205,10 @@ def test_steps_are_paired_by_name_and_host() -> None:
     assert compared_profiles([*others], [replace(one, step="b")])[0][0].step == "b"
     with pytest.raises(CompareError, match="both runs"):
         compared_profiles(others, [one])
+
+
+def test_the_costs_of_both_runs_say_which_is_which(capsys: pytest.CaptureFixture[str]) -> None:
+    one = profile(profiled_run(900.0))
+    _print([(one, one)], 5)
+    shown = [line for line in capsys.readouterr().out.splitlines() if MESSAGES["cost"] in line]
+    assert shown == [f"{when}: {MESSAGES['cost']}" for when in ("Before", "After")]

@@ -147,3 +147,11 @@ def test_the_command_line_sets_the_place_of_a_host() -> None:
     assert paths(parse_plan(result.out)) == ["/srv", "/data", "/opt"]
     result = benchwright("plan", "new", *hosts, "--suite", "fio", "--defaults", "--set", "directory@db-9=/srv")
     assert MESSAGES["unknown"].partition(". ")[0] in result.err
+
+
+def test_the_name_of_a_suite_sets_all_its_steps() -> None:
+    sets = ["--set", "rows=5000", "--set", "sqlite.rows=6000", "--set", "write-ahead log.rows=7000"]
+    made = parse_plan(benchwright("plan", "new", "--preset", "sqlite", "--defaults", *sets).out)
+    assert [step.values["rows"] for step in made.steps] == [6000, 7000]
+    made = parse_plan(benchwright("plan", "new", "--preset", "sqlite", "--defaults", *sets[:2]).out)
+    assert [step.values["rows"] for step in made.steps] == [5000, 5000]

@@ -177,9 +177,11 @@ def test_a_tool_killed_by_the_kernel_for_lack_of_memory_is_reported(
     tool.write_text(f"#!/bin/sh\ncase $* in *version*) exec {real} --version;; esac\n{line}\n")
     tool.chmod(0o755)
     lab.restart(SetEnv=f"PATH={tool.parent}:{os.environ['PATH']}")
-    steps = (make_step("sysbench-cpu", {"time": 5, "threads": 1}), make_step("counting", {"count": 5}))
+    killed = make_step("command", {"command": "kill -9 $$", "shell": True})
+    steps = (make_step("sysbench-cpu", {"time": 5, "threads": 1}), make_step("counting", {"count": 5}), killed)
     events = run(workstation, Plan("hungry", ("lab",), steps, repetition=Repetition(trials=1)))
-    hungry, counted = trial_ends(events)
+    hungry, counted, command = trial_ends(events)
+    assert command.reason.count("SIGKILL") == 1
     assert hungry.state is State.FAILED
     assert "ended by SIGKILL" in hungry.reason
     assert MESSAGES["the_host_ran_out_of_memory"] in hungry.reason

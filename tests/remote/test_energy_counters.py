@@ -48,6 +48,10 @@ def test_a_gap_in_which_a_counter_may_wrap_twice_has_no_power() -> None:
     assert powers((1.0, 0), (140.0, 90), (141.0, 50_000_090)) == [[], [50.0]]  # 262 kJ at 2 kW: 131 s
 
 
+def test_a_counter_that_began_again_at_0_has_no_power_of_the_lost_range() -> None:
+    assert powers((1.0, 5_000_000), (2.0, 1_000_000), (3.0, 21_000_000)) == [[], [20.0]]
+
+
 @pytest.mark.parametrize(
     "line", ["", " 5 package-0", "/energy_uj", "/energy_uj 0 package-0", "/energy_uj x y", "/e 9 a/b"]
 )

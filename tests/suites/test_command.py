@@ -265,6 +265,8 @@ def test_checks_see_every_value_of_a_scan() -> None:
     assert "command-writes-device" in findings(**writes)
     assert "command-scan" not in findings(**writes)
     assert "command-scan" in findings(command="true", scan="n=1,2")
+    assert "command-scan" in findings(command="echo {n}", scan="n=1..3")
+    assert "command-scan" not in findings(command="taskset -c {n} true", scan="n=0-3,4-7")
     many = ",".join(map(str, range(65)))
     assert "command-scan" in findings(command="echo {n}", scan=f"n={many}")
     assert len(lines(command="echo {n}", scan=f"n={many}")) == 64
