@@ -10,7 +10,6 @@ from PySide6.QtWidgets import QApplication, QToolTip
 from pytestqt.qtbot import QtBot
 
 from app.checks.goals import GOAL_MET
-from app.checks.run_findings import finding_of
 from app.comparison.estimates import ratio_of
 from app.events import (
     Activity,
@@ -34,6 +33,7 @@ from suites.fio.metrics import IOPS, LATENCY_MAX, LATENCY_P50, LATENCY_P99
 from suites.quantities import clock_text
 from suites.verdict import Limiter, Trust, Verdict
 from suites.vocab import Figure
+from tests.app.run_events import FINDING
 from tests.messages import messages
 from tests.widgets.live_events import PLACE, READ, WRITE, begin, end, folded, plan, sample, trial
 from widgets.live.headline import NO_FIGURE, headline, leading_figure
@@ -359,7 +359,7 @@ def test_a_tail_that_is_the_headline_is_shown_once() -> None:
 
 
 def test_whether_the_goal_is_met_is_in_the_outcome_and_the_verdict(qtbot: QtBot) -> None:
-    met = finding_of(GOAL_MET, "web-1", MESSAGES["goal_met"], step="disk")
+    met = replace(FINDING, id=GOAL_MET.id, measured=MESSAGES["goal_met"])
     verdict = Verdict(Trust.VALID, Limiter.DEVICE, "Valid.", (met,), "disk", "web-1")
     model = folded(
         [VerdictReached(verdict), VerdictReached(replace(verdict, step=None)), RunEnded("run-1", State.DONE)]
