@@ -12,6 +12,7 @@ OTHERWISE = {
     ("app/results.py", "command"): "a column of the published CSV: the command line of a trial",
     ("app/export.py", "command"): "a key of hyperfine's JSON",
     ("app/store/host_log.py", "command"): "a column of the library: the command line of an installation",
+    ("app/plans/presets.py", "command"): "a parameter: the command line of a step",
     ("app/store/schema.py", "command"): "the same column",
     ("app/store/run_writer.py", "stream"): "a column of the library: the stream of an output, stdout or stderr",
     ("app/store/schema.py", "stream"): "the same column",

@@ -32,7 +32,8 @@ from suites.facts import Absent, CloudFacts, CpuFacts, Facts, MemoryFacts, Syste
 from suites.fio.metrics import IOPS, LATENCY_MAX, LATENCY_P50, LATENCY_P99
 from suites.quantities import clock_text
 from suites.verdict import Limiter, Trust, Verdict
-from suites.vocab import Figure, Finding, Severity
+from suites.vocab import Figure
+from tests.app.run_events import FINDING
 from tests.messages import messages
 from tests.widgets.live_events import PLACE, READ, WRITE, begin, end, folded, plan, sample, trial
 from widgets.live.headline import NO_FIGURE, headline, leading_figure
@@ -358,9 +359,7 @@ def test_a_tail_that_is_the_headline_is_shown_once() -> None:
 
 
 def test_whether_the_goal_is_met_is_in_the_outcome_and_the_verdict(qtbot: QtBot) -> None:
-    met = Finding(
-        GOAL_MET.id, Severity.INFO, GOAL_MET.title, MESSAGES["goal_met"], "", "", "", step="disk", host="web-1"
-    )
+    met = replace(FINDING, id=GOAL_MET.id, measured=MESSAGES["goal_met"])
     verdict = Verdict(Trust.VALID, Limiter.DEVICE, "Valid.", (met,), "disk", "web-1")
     model = folded(
         [VerdictReached(verdict), VerdictReached(replace(verdict, step=None)), RunEnded("run-1", State.DONE)]

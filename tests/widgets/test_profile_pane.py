@@ -65,6 +65,13 @@ def pane(qtbot: QtBot, keep: Keep, workstation: Workstation) -> Callable[..., Pr
     return shown
 
 
+def test_what_both_profiles_lack_is_said_once(pane: Callable[..., ProfilePane]) -> None:
+    lines = pane(SMALL, LARGE).counters.text().splitlines()
+    assert len(lines) == len(set(lines))
+    assert [line.partition(" ")[0] for line in lines if "Absent:" in line] == ["Absent:"]
+    assert [line.partition(" ")[0] for line in lines if "Profiled:" in line] == ["Before.", "After."]
+
+
 def test_counters_and_graph_of_a_run_are_shown(pane: Callable[..., ProfilePane]) -> None:
     shown = pane(SMALL)
     assert shown.notice.isHidden()
@@ -91,9 +98,9 @@ def test_a_click_zooms_and_the_root_or_home_shows_the_whole(pane: Callable[..., 
 def test_a_search_shows_the_share_of_what_it_finds(pane: Callable[..., ProfilePane]) -> None:
     shown = pane(SMALL)
     shown.searched.setText("FIO")
-    assert shown.matched.text() == "100.0% of the samples"
+    assert shown.matched.text() == "100.0 % of the samples"
     shown.searched.setText("no such function")
-    assert shown.matched.text() == "0.0% of the samples"
+    assert shown.matched.text() == "0.0 % of the samples"
     shown.graph.grab()
 
 

@@ -98,15 +98,18 @@ class ProfilePane(RunsPane):
             return
         title = profile_title(*pair)
         self.heading.setText(title)
-        sides = [("", pair[1])] if pair[0] is None else [("Before. ", pair[0]), ("After. ", pair[1])]
-        self.counters.setText("\n".join(f"{side}{line}" for side, one in sides for line in _lines(one)))
+        before, after = [] if pair[0] is None else _lines(pair[0]), _lines(pair[1])
+        shared = [line for line in after if pair[0] is None or line in before]
+        sides = (("Before. ", before), ("After. ", after))
+        lines = [f"{side}{line}" for side, one in sides for line in one if line not in shared]
+        self.counters.setText("\n".join([*lines, *shared]))
         self.graph.show_frames(frames_of(*pair), title)
         self._search()
 
     def _search(self) -> None:
         text = self.searched.text()
         self.graph.search(text)
-        self.matched.setText(f"{matched_share(self.graph.frames, text):.1%} of the samples" if text else "")
+        self.matched.setText(f"{100 * matched_share(self.graph.frames, text):.1f} % of the samples" if text else "")
 
     def _ask_export(self) -> None:
         filters = ["SVG image (*.svg)", "Folded stacks (*.txt)"]
