@@ -34,8 +34,8 @@ TICK = 1000
 SHARE, MOST = 1 / 3, 0.6
 """Height of the open drawer as a share of its page: by default, and after dragging at most."""
 
-FIGURE = 24
-"""Characters of the measured value that are shown before buttons become icons and the scope is left out."""
+SENTENCE, FIGURE = 44, 24
+"""Characters of the measured value for which buttons become icons, and for which the scope is left out."""
 
 GAPS = 80
 """Pixels of the icon and of the space between the columns."""
@@ -346,12 +346,12 @@ class IssuesDrawer(QFrame):
         scope = min(widest("scope"), width // 6) if any(issue.scope for issue in self.issues) else 0
         aged = any(issue.at is not None or issue.gone is not None for issue in self.issues)
         age = metrics.horizontalAdvance("gone 59 min ago") + 2 if aged else 0
-        least = FIGURE * metrics.averageCharWidth() + GAPS
+        sentence, least = (count * metrics.averageCharWidth() + GAPS for count in (SENTENCE, FIGURE))
         for compact in (False, True):
             for line in self.lines:
                 line.set_compact(compact=compact)
             actions = max(line.actions_width() for line in self.lines)
-            if word + title + scope + age + actions + least <= width:
+            if word + title + scope + age + actions + sentence <= width:
                 break
         if word + title + scope + age + actions + least > width:
             scope = 0
