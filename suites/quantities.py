@@ -166,11 +166,17 @@ WIDE = 0.2
 sixth too large, h - (1 - 1 / (1 + h)) over h."""
 
 
+MOST_FACTOR = 1000
+"""Largest factor of an interval that is written."""
+
+
 def uncertainty_text(metric: Metric, value: float, upper: float) -> str:
     """Return the interval of a geometric mean by the distance of its upper end: ``± 3.2k``, wide ones ``×/÷ 2.4``."""
     if upper < WIDE * value or value <= 0:
         return _half(metric, value, upper)
     factor = 1 + upper / value
+    if factor > MOST_FACTOR:
+        return f"×/÷ over {MOST_FACTOR:,}"  # of two trials, such as ×/÷ 1,342,690,773
     return f"×/÷ {factor:,.{2 if factor < 2 else 1 if factor < 10 else 0}f}"
 
 
