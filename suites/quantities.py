@@ -176,7 +176,7 @@ def uncertainty_text(metric: Metric, value: float, upper: float) -> str:
         return _half(metric, value, upper)
     factor = 1 + upper / value
     if factor > UNKNOWN_FROM:
-        return f"×/÷ >{UNKNOWN_FROM:,}"
+        return f"×/÷ over {UNKNOWN_FROM:,}"
     return f"×/÷ {factor:.{2 if factor < 2 else 1 if factor < 10 else 0}f}"
 
 

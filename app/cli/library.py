@@ -37,6 +37,9 @@ from remote.local_file import read_bounded
 from suites.errors import BenchwrightError
 from suites.quantities import better_text, figure_text, metric_text, range_text
 
+TOO_WIDE = 10
+"""Factor of the upper end from which an interval is written as one: its ends may be 0.000032 and 56,786 ms."""
+
 
 @click.command()
 @click.argument("run")
@@ -97,6 +100,8 @@ def print_run(record: RunRecord, within: WithinTrials, *, trials: bool = False) 
         interval = (
             figure.no_logarithm and f"arithmetic mean: {figure.no_logarithm}"
             if edges is None
+            else figure.interval_text
+            if (edges.high or 0.0) > TOO_WIDE * of
             else range_text(figure.metric, edges.low or 0.0, edges.high or 0.0, figure.uncertainty, value=of)
         )
         rows.append(

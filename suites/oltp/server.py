@@ -254,6 +254,7 @@ def checkpoint_missed(writes: Callable[[Values], bool]) -> StepCheck:
         return CheckOutcome(
             f"time is {seconds:g} s, checkpoint_timeout {interval:g} s.",
             changes={"time": TUNED_TIME, CHECKPOINT.name: TUNED_CHECKPOINT},
+            remedy="Set time to at least twice checkpoint_timeout." if interval <= TUNED_CHECKPOINT else None,
         )
 
     return Check(

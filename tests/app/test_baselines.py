@@ -302,6 +302,13 @@ def test_the_built_in_tables_are_there_with_source_and_doubts(tmp_path: Path) ->
     workstation.close()
 
 
+def test_an_interval_of_two_trials_far_apart_is_a_factor(tmp_path: Path) -> None:
+    path = tmp_path / "runs.sqlite3"
+    stored(path, {"20261101-a": ("web-1", (100.0, 900.0))}).close()
+    shown = CliRunner().invoke(benchwright, ["--store", str(path), "show", "last"]).output
+    assert "×/÷ over 1,000" in shown
+
+
 def test_the_command_line_pins_lists_shows_and_removes(tmp_path: Path, table: Path) -> None:
     path = tmp_path / "runs.sqlite3"
     stored(path, {"20261101-a": ("web-1", BASE), "20261102-b": ("web-1", BASE)}).close()

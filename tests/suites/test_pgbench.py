@@ -184,6 +184,7 @@ def test_a_run_without_a_checkpoint_is_warned_of(given: dict[str, object], *, mi
     assert ("no-checkpoint" in raised(step)) is missed
     if missed and "server" not in given:
         assert "no-checkpoint" not in raised(applied(step, "no-checkpoint"))
+        assert ("lower" in raised(step)["no-checkpoint"].remedy) is (given.get("checkpoint_timeout") != 30)
 
 
 @pytest.mark.parametrize("mixed", [False, True])

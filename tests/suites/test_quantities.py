@@ -320,7 +320,7 @@ def test_a_wide_interval_is_a_factor_for_no_rate_is_below_zero() -> None:
     assert uncertainty_text(rate, 1000.0, 190.0).startswith("± ")
     assert uncertainty_text(rate, 25_500.0, 9000.0) == "×/÷ 1.35"
     assert uncertainty_text(rate, 1000.0, 4905.0) == "×/÷ 5.9"
-    assert uncertainty_text(rate, 207.0, 3.4e11) == "×/÷ >1,000"
+    assert uncertainty_text(rate, 207.0, 3.4e11) == "×/÷ over 1,000"
 
 
 def test_large_counts_have_a_prefix_and_the_digits_of_their_interval() -> None:
