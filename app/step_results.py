@@ -105,8 +105,8 @@ def _result(head: MetricSummary, own: Sequence[MetricSummary], verdict: Verdict 
     )
 
 
-LARGE = 64 * 1024
-"""Bytes of an operation from which its rate is quoted in bytes too, as by YABS; of less, operations are the limit."""
+LARGE = 60_000
+"""Bytes of an operation from which its rate is quoted in bytes too, as YABS does for 64k; both rates are rounded."""
 
 
 def _bandwidth_text(head: MetricSummary, own: Sequence[MetricSummary]) -> str:
