@@ -4,6 +4,7 @@ import math
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -294,8 +295,9 @@ def preset(name: str) -> Preset:
     return parse_preset(name, resources.read_text(f"{PRESETS}/{name}.toml"))
 
 
+@cache
 def presets() -> tuple[Preset, ...]:
-    """Return every preset by position."""
+    """Return every preset by position; the files are read once, as the window asks at each end of a run."""
     return tuple(sorted(map(preset, preset_names()), key=lambda each: (each.position, each.name)))
 
 

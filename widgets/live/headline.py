@@ -336,8 +336,9 @@ def _spreads(view: TrialView, metric: Metric | None) -> Iterator[tuple[LiveSerie
     """Yield the leading series that have samples; those of a ramp alone are taken until others arrive."""
     for series in _leading(view, metric):
         if (spread := spread_of(series) or _spread(series.finite())) is not None:
-            last = float(series.finite()[-1])
-            yield series, replace(spread, median=last) if series.metric.name.endswith(SO_FAR) else spread
+            if series.metric.name.endswith(SO_FAR):
+                spread = replace(spread, median=float(series.finite()[-1]))
+            yield series, spread
 
 
 def _trial_time(view: TrialView, now: float) -> str:

@@ -46,7 +46,7 @@ def unit_text(parameter: Parameter) -> str:
 def label_text(parameter: Parameter) -> str:
     """Return the tool's token of a parameter; without one, the title with the option, if both fit.
 
-    The row of a host's own value stands beneath that of all hosts, and has the host alone.
+    The row for one host is below the row for all hosts and shows only the host's name.
     """
     if PLACE_AT in parameter.name:
         return f"  on{parameter.title.rpartition(' on')[2]}"
