@@ -12,6 +12,7 @@ from suites.registry import suite
 from suites.vocab import Finding, Severity
 from tests.messages import messages
 from widgets.wizard.draft import PlanDraft
+from widgets.wizard.parameters_step import _in_order
 from widgets.wizard.remedies import changes_text, describe, make_changes, undo_changes
 
 MESSAGES = messages("widgets-measure", "test_measure_draft")
@@ -206,6 +207,16 @@ def test_the_wizard_offers_a_row_for_each_of_several_hosts() -> None:
     draft.set_host("db-3", chosen=False)
     assert [each.name for each in step.places.parameters] == ["directory@db-1"]
     assert _places(draft.plan()) == ["/srv"]
+
+
+@pytest.mark.parametrize("suite_id", ["fio", "fio-job"])
+def test_each_parameter_of_several_hosts_has_one_row(suite_id: str) -> None:
+    """The directory is a main parameter of fio-job anyway."""
+    draft = PlanDraft()
+    draft.adopt(Plan("places", ("db-1", "db-2"), (make_step(suite_id, {}),)))
+    names = [each.name for each in _in_order(draft.steps[0])]
+    assert "directory@db-2" in names
+    assert len(names) == len(set(names))
 
 
 def test_the_wizard_applies_a_remedy_to_one_host_and_takes_it_back() -> None:

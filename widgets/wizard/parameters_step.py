@@ -277,7 +277,7 @@ def _main(step: DraftStep) -> tuple[str, ...]:
     """Return the parameters shown first; of several hosts also the first that may differ, such as the directory."""
     names = tuple(known.name for known in step.suite.parameters)
     differ = dict.fromkeys(each.name.partition(PLACE_AT)[0] for each in step.places.parameters)
-    return (*(step.suite.main_parameters or names[:MAIN]), *list(differ)[:1])
+    return tuple(dict.fromkeys((*(step.suite.main_parameters or names[:MAIN]), *list(differ)[:1])))
 
 
 def _in_order(step: DraftStep | None) -> list[Parameter]:
