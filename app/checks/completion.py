@@ -3,8 +3,8 @@
 import re
 from dataclasses import replace
 
-from app.checks.evidence import seconds_of, workload_of
-from suites.checks import CheckOutcome, NotChecked, after_check
+from app.checks.evidence import RUNNING, seconds_of, workload_of
+from suites.checks import CheckOutcome, NotChecked, after_check, during_check
 from suites.evidence import STOPPED, OutcomeCheck, StepOutcomeEvidence, TrialCheck, TrialEvidence
 from suites.quantities import count_text, duration_text, quantity
 from suites.verdict import Trust
@@ -94,13 +94,16 @@ def _brief(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
 
 
 def _late(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
-    if not trial.done or trial.expected is None:
+    running = trial.state == RUNNING
+    if not (trial.done or running) or trial.expected is None:
         return None
     if trial.duration is None:
         return NotChecked("The trial’s duration is unknown.")
     if trial.duration <= LATE * trial.expected + LATE_BY:
         return None
-    return CheckOutcome(f"The trial took {duration_text(trial.duration)}; planned: {duration_text(trial.expected)}.")
+    took = "has run for" if running else "took"
+    measured = f"The trial {took} {duration_text(trial.duration)}; planned: {duration_text(trial.expected)}."
+    return CheckOutcome(measured, remedy="If the tool hangs, stop the run." if running else None)
 
 
 def _errors(trial: TrialEvidence) -> CheckOutcome | None:
@@ -164,7 +167,7 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
         evaluate=_brief,
         needs="how long the tool measured",
     ),
-    after_check(
+    during_check(
         id="took-too-long",
         title="Ran longer than planned",
         why="A device stall, a lock or other load delayed it. The figure includes the delay.",
