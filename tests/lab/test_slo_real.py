@@ -30,6 +30,11 @@ LONGER = 4
 
 RUN_LONGER: dict[str, Any] = {**RUN, "limit": LONGER * LIMIT, "start": 50, "runtime": 45}
 
+LEAST, MOST = 0.83, 1.07
+"""Share of the true rate that a search finds. Of 600 searches simulated on such queues, with these windows, 99 % were
+within it: the p99 of a window has 22 to 56 requests beyond it. They found 0.97 on average, with a standard deviation of
+0.03 to 0.05: fresh windows lower a rate that was found too high, and do not raise one."""
+
 
 def within(rate: float, service: float, time: float) -> float:
     """Return the probability that a request of an M/D/1 queue waits at most `time` (Erlang 1909, Crommelin 1932)."""
@@ -76,7 +81,8 @@ def test_fio_finds_the_rate_of_a_disk_of_known_service_time(stage: Stage) -> Non
     service = 1 / _of_fio(disk.folder, 8)["iops"]
     ended, _ = run_once(stage.workstation, "fio-slo", name, directory=str(disk.folder), size="16 MiB", **RUN)
     assert (ended.state, ended.reason) == (State.DONE, "")
-    assert figures(ended.parsed)["slo_rate"] == pytest.approx(highest_rate(service, alone), rel=0.05), (service, alone)
+    expected = highest_rate(service, alone)
+    assert LEAST <= figures(ended.parsed)["slo_rate"] / expected <= MOST, (service, alone)
 
 
 SERVER = """
@@ -121,7 +127,7 @@ def test_wrk_finds_the_rate_of_a_server_of_known_service_time(lab_host: LabHost,
         server.kill()
     assert (ended.state, ended.reason) == (State.DONE, "")
     expected = highest_rate(service, alone, LONGER * LIMIT)
-    assert figures(ended.parsed)["slo_rate"] == pytest.approx(expected, rel=0.05), (service, alone)
+    assert LEAST <= figures(ended.parsed)["slo_rate"] / expected <= MOST, (service, alone)
 
 
 @pytest.mark.skipif(not list(Path("/usr/lib/postgresql").glob("*/bin/initdb")), reason="PostgreSQL is not installed")
@@ -159,4 +165,4 @@ def test_pgbench_finds_the_rate_of_a_server_of_known_service_time(lab_host: LabH
         server.communicate(timeout=60)
     assert (ended.state, ended.reason) == (State.DONE, "")
     expected = highest_rate(service, alone, LONGER * LIMIT)
-    assert figures(ended.parsed)["slo_rate"] == pytest.approx(expected, rel=0.05), (service, alone)
+    assert LEAST <= figures(ended.parsed)["slo_rate"] / expected <= MOST, (service, alone)
