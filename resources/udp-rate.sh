@@ -17,7 +17,7 @@ measure() { # title, words: sets `received` and `sent` in kbit/s, `good` and `fe
     # The server takes a moment to be ready again. iperf3 sends the first datagram of a stream once: it may be lost.
     for attempt in 1 2 3; do
         "$@" >iperf3.out 2>&1 && status=0 || status=$?
-        grep -q -e 'server is busy' -e 'unable to read from stream socket' iperf3.out || break
+        grep -q -e 'server is busy' -e 'unable to read from' iperf3.out || break
         sleep "$attempt"
     done
     cat iperf3.out

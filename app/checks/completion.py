@@ -101,8 +101,8 @@ def _late(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
         return NotChecked("The trial’s duration is unknown.")
     if trial.duration <= LATE * trial.expected + LATE_BY:
         return None
-    took = "has run for" if running else "took"
-    measured = f"The trial {took} {duration_text(trial.duration)}; planned: {duration_text(trial.expected)}."
+    lasted = "has run for" if running else "took"
+    measured = f"The trial {lasted} {duration_text(trial.duration)}; planned: {duration_text(trial.expected)}."
     return CheckOutcome(measured, remedy="If the tool hangs, stop the run." if running else None)
 
 

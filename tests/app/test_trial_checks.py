@@ -29,7 +29,7 @@ from tests.suites import captured_outputs
 
 CHECKS = {check.id: check for check in TRIAL_CHECKS}
 OTHER_PROCESS = next(check for check in DURING_CHECKS if check.id == "other-process")
-TOOK_TOO_LONG = next(check for check in DURING_CHECKS if check.id == "took-too-long")
+TOO_LONG = next(check for check in DURING_CHECKS if check.id == "took-too-long")
 
 Make = Callable[[], TrialEvidence]
 
@@ -530,15 +530,15 @@ def test_the_flush_of_what_was_dirty_before_is_not_others() -> None:
 def test_a_connection_lost_for_minutes_does_not_make_a_trial_longer() -> None:
     begun = Trial(1, "web-1", "step", 1, warm_up=False, commands=(), started="2026-11-23T12:00:00+00:00", clock=100.0)
     late = TrialRecord(begun, State.DONE, "2026-11-23T12:05:00+00:00", 0, ended_clock=110.5)
-    assert shown(TOOK_TOO_LONG, replace(fio(), expected=10.0, duration=late.duration)) is None
+    assert shown(TOO_LONG, replace(fio(), expected=10.0, duration=late.duration)) is None
 
 
 @pytest.mark.parametrize(("state", "text"), [(DONE, "The trial took 1 min"), (RUNNING, "The trial has run for 1 min")])
 def test_a_trial_longer_than_planned_is_named_while_it_runs_and_at_its_end(state: str, text: str) -> None:
     late = replace(fio(), state=state, expected=10.0, duration=60.0)
-    assert text in (shown(TOOK_TOO_LONG, late) or "")
-    assert shown(TOOK_TOO_LONG, replace(late, duration=29.0)) is None
-    assert shown(TOOK_TOO_LONG, replace(late, state="failed")) is None
+    assert text in (shown(TOO_LONG, late) or "")
+    assert shown(TOO_LONG, replace(late, duration=29.0)) is None
+    assert shown(TOO_LONG, replace(late, state="failed")) is None
 
 
 def test_an_overlay_on_tmpfs_is_in_memory() -> None:
