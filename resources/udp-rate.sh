@@ -18,6 +18,7 @@ measure() { # title, words: sets `received` and `sent` in kbit/s, `good` and `fe
     for attempt in 1 2 3; do
         "$@" >iperf3.out 2>&1 && status=0 || status=$?
         grep -q -e 'server is busy' -e 'unable to read from' iperf3.out || break
+        printf 'repeated\n'
         sleep "$attempt"
     done
     cat iperf3.out

@@ -1,6 +1,8 @@
 """The search for the highest UDP rate: its commands, and what is read from each test of it."""
 
 import shlex
+import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -81,3 +83,27 @@ def test_a_short_search_is_warned_of() -> None:
     step = evidence(SUITE, BOTH, time=1)
     assert set(raised(step)) == {"udp-search-short"}
     assert raised(applied(step, "udp-search-short")) == {}
+
+
+SCRIPT = Path(__file__).parents[2] / "resources/udp-rate.sh"
+
+LOST_ONCE = """#!/bin/sh
+[ ! -e failed ] && [ "$4" = -b ] && touch failed &&
+    { echo "iperf3: error - unable to read from stream socket: Resource temporarily unavailable" >&2; exit 1; }
+printf '[  5]   0.00-1.00   sec  1.00 MBytes  8000 Kbits/sec  0.01 ms  0/9000 (0%%)  sender\\n'
+printf '[  5]   0.00-1.00   sec  1.00 MBytes  8000 Kbits/sec  0.01 ms  0/9000 (0%%)  receiver\\n'
+"""
+"""Stands for a client whose first UDP test loses the datagram that opens its stream."""
+
+
+def test_a_test_whose_first_datagram_was_lost_is_repeated(tmp_path: Path) -> None:
+    client = tmp_path / "client"
+    client.write_text(LOST_ONCE)
+    client.chmod(0o755)
+    done = subprocess.run(
+        ("sh", str(SCRIPT), "0.1", str(client), "-c", "server"),
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.count("repeated\n") == 1
+    assert "unable to read" not in done.stdout
