@@ -386,15 +386,16 @@ class _Reader:
         return self._syntax.absent.get(name, self._parameters[name].default)
 
     def _chosen(self, values: dict[str, Value], scan: _Scan) -> dict[str, Value]:
-        """Return `values` with the choices whose rendering has the most words in common with `scan`."""
+        """Return `values` with the choices whose rendering has the most words in common with `scan`, then options."""
         names = list(self._syntax.choices)
         if not names:
             return values
         wanted = Counter(scan.rest)
 
-        def distance(candidate: Mapping[str, Value]) -> int:
-            shown = Counter(self._scan(self._lines(candidate)).rest)
-            return (wanted - shown).total() + (shown - wanted).total()
+        def distance(candidate: Mapping[str, Value]) -> tuple[int, int]:
+            found = self._scan(self._lines(candidate))
+            shown = Counter(found.rest)
+            return (wanted - shown).total() + (shown - wanted).total(), len(found.given.keys() ^ scan.given.keys())
 
         options = [_alternatives(self._parameters[name], values[name]) for name in names]
         combined = itertools.islice(itertools.product(*options), MOST_COMBINATIONS)

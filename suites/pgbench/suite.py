@@ -1,5 +1,6 @@
 """pgbench: PostgreSQL's own benchmark, on the user's server or one started for the test."""
 
+import re
 from collections.abc import Mapping, Sequence
 
 from suites.base import (
@@ -21,12 +22,16 @@ from suites.equivalents import Equivalent, MetricMapping, ParameterMapping, Trai
 from suites.facts import Facts, cpus_for
 from suites.host_files import HostFile
 from suites.oltp import server
+from suites.output_reading import NAMED_ELSEWHERE, StatedLine, by_parser
+from suites.outputs import OutputFormat, ParsedTrial
 from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values, count_parameter, port_parameter
 from suites.pgbench.output import (
+    LAG,
     LARGEST,
     LOGGED,
     METRICS,
     SUMMARY,
+    TPS,
     PgbenchParser,
     fitting_share,
     is_logged,
@@ -187,6 +192,7 @@ PGBENCH_CHECKS: tuple[StepCheck, ...] = (
     ),
     Check(
         id="pgbench-log-large",
+        of_result=False,
         title="Transaction log may grow large",
         why="pgbench writes one line per logged transaction to the step's directory: a large log takes space, "
         "loads the measured disk and takes time to read at the end.",
@@ -235,6 +241,34 @@ def _with_share(words: Sequence[str]) -> list[str]:
     """Return the words with the share of the transactions in the log, also if it is all of them."""
     log = {"-l", "--log"} & set(words) and not any(word.startswith("--sampling-rate") for word in words)
     return [*words, Respelled("--sampling-rate=1", "-l")] if log else list(words)
+
+
+_SCRIPTS = {"TPC-B (sort of)": "tpcb-like", "simple update": "simple-update", "select only": "select-only",
+            "Update only pgbench_accounts": "simple-update", "SELECT only": "select-only"}  # fmt: skip
+"""Scripts by the names that pgbench prints, the last two of them before version 9.6."""
+
+_STATED = (
+    StatedLine(
+        "script", re.compile(r"transaction type: (?:<builtin: )?([^>]{1,60})>?$"), lambda name: _SCRIPTS.get(name, "")
+    ),
+    StatedLine("scale", re.compile(r"scaling factor: (\d{1,7})")),
+    StatedLine("protocol", re.compile(r"query mode: (\w+)")),
+    StatedLine("clients", re.compile(r"number of clients: (\d{1,6})")),
+    StatedLine("threads", re.compile(r"number of threads: (\d{1,6})")),
+    StatedLine("time", re.compile(r"duration: (\d{1,7}) s")),
+)
+_FIRST = re.compile(r"pgbench \(\d|starting vacuum\.\.\.")
+_SUMMARY = re.compile(r"transaction type: ")
+_LINE = re.compile(
+    r"transaction type: |scaling factor: \d|query mode: \w|number of clients: \d|"
+    r"number of transactions actually processed: \d|tps = [\d.]+ \("
+)
+
+
+def _requested_rate(parsed: ParsedTrial, _stated: Mapping[str, Value]) -> Mapping[str, Value]:
+    """Return the rate that was reached as the requested one, if a schedule is reported."""
+    figures = {one.metric.name: one.value for one in parsed.figures}
+    return {"rate": figures[TPS.name]} if {TPS.name, LAG.name} <= figures.keys() else {}
 
 
 class Pgbench(Suite):
@@ -295,6 +329,12 @@ class Pgbench(Suite):
             "only scaling with hosts or clients is comparable.",
         ),
     )
+
+    @property
+    def output_formats(self) -> tuple[OutputFormat, ...]:
+        """The formats of pgbench's output."""
+        read = by_parser(self, _STATED, assumed=NAMED_ELSEWHERE, inferred=_requested_rate, again=_SUMMARY)
+        return (OutputFormat(title="pgbench", first=_FIRST, line=_LINE, read=read),)
 
     def programs(self, values: Values, facts: Facts | None) -> tuple[Program, ...]:
         """Return pgbench, and the server if the step starts one."""
@@ -375,7 +415,7 @@ def _options(values: Values) -> list[str]:
     options = ["-b", str(values["script"]), "-T", f"{values['time']:g}", "-P", "1"]
     options += ["-c", str(values["clients"]), "-j", str(values["threads"]), "-M", str(values["protocol"])]
     if values["rate"]:
-        options += ["-R", f"{values['rate']:g}"]
+        options += ["-R", f"{values['rate']:.15g}"]
     return [*options, *log_options(values)]
 
 

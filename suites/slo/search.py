@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean, median
 
-from suites.base import Context, Effect, Estimate, ParsedTrial, Suite
+from suites.base import Context, Effect, Estimate, Suite
 from suites.facts import Facts
 from suites.host_files import HostFile
 from suites.line_parser import LineParser
 from suites.oltp.server import server_version
+from suites.outputs import ParsedTrial
 from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values, count_parameter
 from suites.programs import Program
 from suites.tool_messages import exit_notes
@@ -316,7 +317,7 @@ class SloParser(LineParser):
 def driven(values: Values, command: Sequence[str]) -> tuple[str, ...]:
     """Return the command line of the search; `command` is the tool's, whose words must not contain blanks."""
     own = (
-        f"--limit={float(values['limit']):g}",
+        f"--limit={float(values['limit']):.15g}",
         f"--percentile={values['percentile']}",
         f"--start={float(values['start']):.12g}",
         f"--most={float(values['most']):.12g}",
