@@ -330,7 +330,18 @@ class IssuesDrawer(QFrame):
     def _limit(self) -> int:
         page = self.parentWidget()
         height = 600 if page is None else page.height()
-        return max(line_height(), min(self._dragged or round(SHARE * height), round(MOST * height)))
+        limit = min(self._dragged or round(SHARE * height), round(MOST * height))
+        return max(line_height(), limit if page is None else min(limit, self._room(page)))
+
+    def _room(self, page: QWidget) -> int:
+        """Return the height that the rest of the page leaves for the lines."""
+        arrangement = page.layout()
+        if arrangement is None or self._area.isHidden():
+            return page.height()
+        least = arrangement.totalMinimumSize().height()
+        if arrangement.hasHeightForWidth():
+            least = max(least, arrangement.totalMinimumHeightForWidth(page.width()))
+        return page.height() - least + self._area.minimumHeight()
 
     def _drag(self, pixels: int) -> None:
         self._dragged = max(line_height(), self._area.height() + pixels)
