@@ -11,7 +11,6 @@ from app.comparison.variance import hosts_text
 from app.comparison.verdicts import OF_TRIALS, Level
 from app.summary import MetricSummary, levels
 from suites.quantities import count_text, figure_text, share_text
-from suites.verdict import Trust
 from suites.vocab import Metric
 
 
@@ -58,7 +57,7 @@ def of_failures(sides: Sequence[tuple[str, Censored]]) -> Iterator[Caveat]:
 def of_verdicts(other: MetricSummary, baseline: MetricSummary) -> Iterator[Caveat]:
     """Yield a caveat for each side whose result is doubtful or invalid."""
     for side, side_name in _named(other, baseline):
-        if side.verdict is not None and side.trust in {Trust.DOUBTFUL, Trust.INVALID}:
+        if side.verdict is not None and side.trust is not None and side.trust.in_doubt:
             yield Caveat(str(side.trust), f"{side_name} is {side.verdict.text}", side_name)
 
 

@@ -354,6 +354,9 @@ class _Table:
             evidence.pairs,
             evidence.counts,
             None if units.half_effect is None else _half_effect(found.pair, units.half_effect),
+            ratio,
+            evidence,
+            found.exact,
         )
 
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from app.comparison.caveats import Caveat
 from app.comparison.comparability import Difference
 from app.comparison.crossover import HalfEffect
+from app.comparison.estimates import Ratio
 from app.comparison.variance import VarianceLevels
-from app.comparison.verdicts import ComparisonVerdict, Level, Scope
+from app.comparison.verdicts import ComparisonVerdict, Level, Scope, VerdictEvidence
 from app.json_converter import Json, publish, published
 from app.margins import DEFAULT_MARGIN, Margins
 from app.records import RunSummary
@@ -64,6 +65,9 @@ class RelativeFigure:
     pairs: str = ""
     counts: tuple[int, int] | None = None
     half: HalfEffect | None = None  # of a duet
+    estimate: Ratio | None = None  # with `evidence` the inputs of the verdict, for rules of another margin
+    evidence: VerdictEvidence | None = None
+    exact: bool = False  # counters that are identical in every trial of a side
 
     @property
     def reason(self) -> str:

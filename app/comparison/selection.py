@@ -183,10 +183,17 @@ class RunSelection:
         for record in [record for group in self.chosen(selectors) for record in group if record.published is None]:
             yield record, self._store.samples(record.summary.id), self._store.telemetry(record.summary.id)
 
-    def export_png(
-        self, selectors: Sequence[str], path: Path, margins: Margins, overruled: str, tested: Collection[str] = ()
+    def export_image(
+        self,
+        selectors: Sequence[str],
+        path: Path,
+        margins: Margins,
+        overruled: str,
+        tested: Collection[str] = (),
+        *,
+        kind: str = "png",
     ) -> Path:
-        """Write the report image; several sides are compared with the first."""
+        """Write the report image as ``png``, ``pdf`` or ``svg``; several sides are compared with the first."""
         from app.report_image.report import write_report
 
         pairs = self.joined(selectors)
@@ -200,6 +207,7 @@ class RunSelection:
             telemetry,
             self._bands(records),
             path,
+            kind=kind,
             comparison=comparison,
             distributions=self._distributions(selectors, comparison),
             charts=self._charts(records, samples),

@@ -1,0 +1,208 @@
+"""benchwright gate: fail on a regression against a baseline, for scripts and continuous integration."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from app.centres import CONFIDENCE
+from app.cli.common import FAILED, Whole, json_verb, plain, print_error, print_json, print_note
+from app.cli.progress import busy_options
+from app.cli.prompts import TerminalAsker, agrees, with_asker
+from app.cli.runs import measure
+from app.comparison.estimates import FEWEST_TRIALS
+from app.comparison.gate import (
+    Condition,
+    ConditionAnswer,
+    GateError,
+    GateOutcome,
+    GateResult,
+    answers_of,
+    parse_conditions,
+    result_of,
+)
+from app.comparison.gate_report import gate_junit, gate_lines, gate_markdown, gate_to_json
+from app.events import State
+from app.output import write_whole
+from app.plans.plan import CAP, MAXIMUM_TRIALS, MINIMUM, Plan, Policy, Repetition
+from app.plans.plan_names import on_hosts
+from app.plans.sequential import look_level
+from app.records import RunRecord
+from app.runs.control import BusyPolicy
+from app.services import Workstation
+from remote.errors import RemoteError
+
+UNDECIDED = 3
+"""Exit status: the trials show neither a regression nor its absence."""
+
+MOST_RUNS = 3
+"""Default budget of runs: one, one that confirms a suspicion, and one more where they disagree."""
+
+_EXIT = {GateOutcome.PASS: 0, GateOutcome.FAIL: FAILED, GateOutcome.UNDECIDED: UNDECIDED}
+
+_file = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.command()
+@click.argument("file", metavar="[PLAN]", required=False, type=click.Path(path_type=Path))
+@click.option("--against", required=True, metavar="BASELINE", help="Baseline, run or group of runs to compare with.")
+@click.option(
+    "--fail-if", "texts", multiple=True, required=True, metavar="CONDITION",
+    help='Condition that fails, such as "p99 worse by 5 %" or "latency_p99 > 10 ms"; repeatable.',
+)  # fmt: skip
+@click.option("--run", "stored", multiple=True, metavar="RUN", help="Judge this stored run; repeatable, oldest first.")
+@click.option("--host", "hosts", multiple=True, metavar="HOST", help="Run on this host instead; repeatable.")
+@click.option(
+    "--trials", type=Whole(FEWEST_TRIALS, MAXIMUM_TRIALS), default=CAP, show_default=True,
+    help="Most trials of each step in a run.",
+)  # fmt: skip
+@click.option(
+    "--runs", "most", type=Whole(1, 10), default=MOST_RUNS, show_default=True, help="Most runs, as the budget."
+)
+@click.option("--junit", type=_file, metavar="FILE", help="Write JUnit XML.")
+@click.option("--markdown", type=_file, metavar="FILE", help="Write a summary for a pull request.")
+@with_asker
+@agrees
+@busy_options
+@json_verb
+def gate(
+    workstation: Workstation,
+    /,
+    file: Path | None,
+    against: str,
+    texts: tuple[str, ...],
+    stored: tuple[str, ...],
+    hosts: tuple[str, ...],
+    trials: int,
+    most: int,
+    junit: Path | None,
+    markdown: Path | None,
+    asker: TerminalAsker,
+    busy: BusyPolicy,
+    *,
+    as_json: bool,
+) -> None:
+    """Run PLAN and fail if it is worse than a baseline.
+
+    Exit status: 0 all conditions pass, 1 a regression is shown by two runs, 2 invalid input, 3 undecided: too few
+    trials, a doubtful or invalid result, or a run that is not done.
+    """
+    if (file is None) == (not stored):
+        raise GateError("A gate needs either a plan or stored runs.", "Name a plan file, or add --run RUN.")
+    baseline = _usable(workstation.joined_record(against), against)
+    if file is None:
+        records = [workstation.load(run) for run in stored]
+        if len({record.summary.id for record in records}) < len(records):
+            raise GateError("--run names the same run twice.", "Name a run once: only another one confirms it.")
+        conditions = parse_conditions(texts, records[0].plan.steps)
+        answers = [_answers(workstation, against, record, conditions, baseline) for record in records]
+        found = result_of(answers, [record.summary.id for record in records], against)
+    else:
+        workstation.check_writable()
+        plan = workstation.load_plan(file)
+        plan = on_hosts(plan, hosts) if hosts else plan
+        conditions = parse_conditions(texts, plan.steps)
+        gate_runs = _GateRuns(workstation, against, baseline, conditions, trials)
+        found = gate_runs.run(plan, most, asker, busy, quiet=as_json)
+    if junit is not None:
+        write_whole(junit, gate_junit(found).encode())
+    if markdown is not None:
+        write_whole(markdown, gate_markdown(found).encode())
+    if as_json:
+        print_json(gate_to_json(found))
+    else:
+        for line in gate_lines(found):
+            click.echo(plain(line))
+    raise SystemExit(_EXIT[found.outcome])
+
+
+def _usable(baseline: RunRecord, word: str) -> RunRecord:
+    if baseline.published is not None:
+        raise GateError(f"“{word[:60]}” is a published table without variance.", "Choose a baseline of runs.")
+    return baseline
+
+
+class _GateRuns:
+    """The runs of a gate: the first stops at its verdict, those that confirm it have all trials."""
+
+    def __init__(
+        self,
+        workstation: Workstation,
+        against: str,
+        baseline: RunRecord,
+        conditions: Sequence[Condition],
+        trials: int,
+    ) -> None:
+        self._workstation = workstation
+        self._against = against
+        self._baseline = baseline
+        self._conditions = conditions
+        self._trials = trials
+
+    def run(self, plan: Plan, most: int, asker: TerminalAsker, busy: BusyPolicy, *, quiet: bool) -> GateResult:
+        """Run `plan` until the conditions are settled, at most `most` times."""
+        answers: list[Sequence[ConditionAnswer]] = []
+        names: list[str] = []
+        for number in range(most):
+            repetition = self._first(plan.repetition) if not number else self._fixed(plan.repetition)
+            try:
+                run, state = measure(
+                    self._workstation, replace(plan, repetition=repetition), asker, quiet=quiet, busy=busy
+                )
+            except RemoteError as error:  # exit status 1 is a regression, which nothing has shown
+                print_error(str(error))
+                raise SystemExit(UNDECIDED) from None
+            record = self._workstation.load(run)
+            names.append(run)
+            answers.append(_answers(self._workstation, self._against, record, self._conditions, self._baseline))
+            found = result_of(answers, names, self._against)
+            if found.settled or state is not State.DONE:
+                break
+            if not quiet and number + 1 < most:
+                print_note(f"Run {run} leaves conditions open: running fresh trials ({number + 2} of at most {most}).")
+        return found
+
+    def _first(self, given: Repetition) -> Repetition:
+        """Return the repetition of the first run: until its verdict against a baseline of one session."""
+        shares = [one.share for one in self._conditions if one.share is not None]
+        if len(self._baseline.summary.ids) > 1 or not shares:
+            return self._fixed(given)
+        minimum = min(MINIMUM, self._trials)
+        return replace(
+            given.one_session, policy=Policy.UNTIL_VERDICT, baseline=self._against, margin=min(shares),
+            confidence=CONFIDENCE, minimum=minimum, cap=self._trials,
+        )  # fmt: skip
+
+    def _fixed(self, given: Repetition) -> Repetition:
+        return replace(given.one_session, policy=Policy.FIXED, trials=self._trials)
+
+
+def _answers(
+    workstation: Workstation, against: str, record: RunRecord, conditions: Sequence[Condition], baseline: RunRecord
+) -> tuple[ConditionAnswer, ...]:
+    """Return the answers of one stored run."""
+    run = record.summary.id
+    if run in baseline.summary.ids:
+        raise GateError(f"The run {run} is part of the baseline.", "Choose another run or baseline.")
+    comparison = workstation.compare([against, run], tested={one.metric for one in conditions})
+    state = record.summary.state
+    incomplete = "" if state is State.DONE else f"the run is {state}"
+    return answers_of(conditions, comparison, incomplete=incomplete, look=_look(record, baseline))
+
+
+def _look(record: RunRecord, baseline: RunRecord) -> float:
+    """Return the confidence level of a goal's interval in a run that stopped at its verdict; 0 for any other."""
+    given = record.plan.repetition
+    counts = [
+        sum(
+            1
+            for one in each.trials
+            if one.state is State.DONE and not one.trial.warm_up and one.trial.step == step.name
+        )
+        for each in (record, baseline)
+        for step in record.plan.steps[:1]
+    ]
+    if given.policy is not Policy.UNTIL_VERDICT or min(counts) < FEWEST_TRIALS:
+        return 0.0
+    return look_level(counts[0], counts[1], given.minimum, given.cap, CONFIDENCE)

@@ -1,0 +1,366 @@
+"""Gate of a run against a baseline: conditions that fail it, their answers, and the outcome over several runs."""
+
+import math
+import re
+import statistics
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from app.comparison.comparison import Comparison, ComparisonRow, RelativeFigure
+from app.comparison.estimates import (
+    ERROR,
+    FEWEST_TRIALS,
+    Ratio,
+    beyond_p,
+    holm,
+    margin_edges,
+    ratio_with_interval,
+    widened,
+)
+from app.comparison.sentences import signed_share
+from app.comparison.verdicts import FEWEST, ComparisonVerdict
+from app.plans.goals import check_goals, goals_of
+from app.plans.plan import Step, host_label
+from app.summary import MetricSummary
+from suites.errors import BenchwrightError
+from suites.quantities import figure_text, metric_text
+from suites.units import ungrouped
+from suites.verdict import Goal, Trust
+from suites.vocab import Better, Labels, Metric
+
+MOST_CONDITIONS = 50
+
+SHOWN_TWICE = 2
+"""Runs that show a regression before it fails: the first only raises the suspicion, a fresh one confirms it."""
+
+
+_DISTRUSTED = frozenset({Trust.DOUBTFUL, Trust.INVALID})
+
+
+class GateError(BenchwrightError):
+    """A condition, or the baseline of a gate, cannot be used."""
+
+
+class GateOutcome(StrEnum):
+    """The outcome of a condition: its limit is not exceeded, it is, or the trials do not show which."""
+
+    PASS = "pass"  # noqa: S105 - an outcome, no password
+    FAIL = "fail"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A condition that fails a gate, with its `text` as given.
+
+    `share` is the change for the worse that fails it, 0.05 for 5 %; else `goal` is the bound that has to be met. `step`
+    is None for every step with the metric.
+    """
+
+    text: str
+    metric: str
+    share: float | None = None
+    goal: Goal | None = None
+    step: str | None = None
+
+
+_WORSE = re.compile(r"(?:(?P<step>[^:]+?)\s*:\s*)?(?P<metric>[a-z0-9_]+) worse by (?P<share>[0-9.]+) ?%")
+_WRITE = 'Write "p99 worse by 5 %", "iops worse by 10 %" or "latency_p99 > 10 ms".'
+
+
+def parse_conditions(texts: Sequence[str], steps: Sequence[Step]) -> tuple[Condition, ...]:
+    """Return the conditions in `texts` for the metrics of `steps`; raise GateError or GoalError for any other text.
+
+    A metric is its name, or without ``latency_``: ``p99`` is ``latency_p99``; else the end of one name alone.
+    """
+    if not 0 < len(texts) <= MOST_CONDITIONS:
+        raise GateError(f"A gate has 1 to {MOST_CONDITIONS} conditions, not {len(texts)}.", _WRITE)
+    found = tuple(_parsed(" ".join(text.split()), steps) for text in texts)
+    names = [(one.step, one.metric, one.goal is None) for one in found]
+    for one, name in zip(found, names, strict=True):
+        if names.count(name) > 1:
+            raise GateError(f"Several conditions limit {one.metric}.", "Keep the strictest.")
+    return found
+
+
+def _parsed(text: str, steps: Sequence[Step]) -> Condition:
+    if worse := _WORSE.fullmatch(text):
+        step = worse["step"]
+        if step is not None and step not in {one.name for one in steps}:
+            raise GateError(f"“{text[:60]}”: no such step.", f"Steps: {', '.join(one.name for one in steps)}.")
+        try:
+            share = float(ungrouped(worse["share"])) / 100
+        except ValueError:
+            share = math.nan
+        if not 0 < share < 1:
+            raise GateError(f"“{text[:60]}”: the change is not above 0 and below 100 %.", _WRITE)
+        metric = _metric_of(worse["metric"], step, steps)
+        return Condition(text, metric, share=share, step=step)
+    if not re.search("[<>]", text) or ";" in text:
+        raise GateError(f"“{text[:60]}” is not a condition.", _WRITE)
+    head, metric, rest = re.fullmatch(r"((?:.*:)?\s*)([a-z0-9_]*)(.*)", text).groups()  # type: ignore[union-attr]
+    named = _metric_of(metric, None, steps) if metric else metric
+    (limit,) = goals_of(f"{head}{named}{rest}", steps)
+    goal = replace(limit, at_least=limit.at_most, at_most=limit.at_least)  # the condition is the goal missed
+    check_goals([goal], steps)
+    return Condition(text, goal.metric, goal=goal, step=goal.step)
+
+
+def _metrics(step: str | None, steps: Sequence[Step]) -> list[Metric]:
+    return [each for one in steps if step in {None, one.name} for each in one.suite.metrics_of(one.whole_values())]
+
+
+def _metric_of(name: str, step: str | None, steps: Sequence[Step]) -> str:
+    """Return the full name of a metric of `steps`; raise GateError for none, or several with that end."""
+    names = list(dict.fromkeys(each.name for each in _metrics(step, steps)))
+    exact = next((each for each in (name, f"latency_{name}") if each in names), "")
+    found = [exact] if exact else [each for each in names if each.endswith(f"_{name}")]
+    if len(found) != 1:
+        which = "is not a metric" if not found else "is several metrics"
+        raise GateError(f"“{name[:60]}” {which} of the plan.", f"Metrics: {', '.join(found or names)}.")
+    return found[0]
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionAnswer:
+    """The answer of one run to a condition, for one figure of a step on a host.
+
+    `ratio` is that to the baseline, or of the value to the bound of a goal; `low` and `high` are its 95 % interval, or
+    None. `p` is the p-value of the regression, corrected by Holm's method for all figures of the gate; None without an
+    interval. `counts` are the trials (sessions, hosts) of the run and the baseline. `reason` is why it is undecided.
+    """
+
+    condition: Condition
+    step: str
+    host: str
+    labels: Labels
+    answer: GateOutcome
+    run: str
+    text: str
+    reason: str = ""
+    ratio: float | None = None
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+    counts: tuple[int, int] = (0, 0)
+    trust: str = ""
+    lasting: bool = False  # the obstacle is in the baseline: further runs of the plan change nothing
+
+    @property
+    def key(self) -> tuple[str, str, str, Labels]:
+        """What identifies the answers to the same question in several runs."""
+        return self.condition.text, self.step, self.host, self.labels
+
+    @property
+    def name(self) -> str:
+        """The condition with its step, host and labels: ``iops worse by 5 % (disk on web-1, read)``."""
+        labels = f", {' '.join(value for _, value in self.labels)}" if self.labels else ""
+        where = f"{self.step} on {host_label(self.host)}{labels}" if self.step else "no result"
+        return f"{self.condition.text} ({where})"
+
+
+@dataclass(frozen=True, slots=True)
+class _Estimate:
+    """What the trials say of one figure: its ratio, the p-value of one beyond the limit, and whether it is within.
+
+    `p` is None, and `passes` False, with an `obstacle` to an answer.
+    """
+
+    ratio: Ratio | None
+    p: float | None = None
+    passes: bool = False
+    obstacle: str = ""
+    lasting: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    """A condition on a row of the comparison, with its estimate."""
+
+    condition: Condition
+    row: ComparisonRow
+    estimate: _Estimate
+    counts: tuple[int, int]
+    trust: str = ""
+
+
+def answers_of(
+    conditions: Sequence[Condition], comparison: Comparison, *, incomplete: str = "", look: float = 0.0
+) -> tuple[ConditionAnswer, ...]:
+    """Return the answers of a run, the last side of `comparison`, to `conditions`.
+
+    A condition fails if its figure is beyond the limit with p < 0.05 after Holm's correction over all figures of all
+    conditions, so that the family-wise error is at most 5 %; it passes if the 95 % interval is entirely within. A
+    doubtful or invalid result, of the run or of the baseline, answers nothing, nor does one that is `incomplete`, for
+    this reason. `look` is the confidence level of the intervals of a run that stopped at its verdict (look_level).
+    """
+    run = comparison.runs[-1].id
+    cells: list[_Cell] = []
+    missing: list[ConditionAnswer] = []
+    for condition in conditions:
+        rows = [
+            row for row in comparison.rows if row.metric.name == condition.metric and condition.step in {None, row.step}
+        ]
+        cells += [_cell(condition, row, incomplete, look) for row in rows]
+        if not rows:
+            why = incomplete or "not measured"
+            missing.append(ConditionAnswer(condition, "", "", (), GateOutcome.UNDECIDED, run, condition.metric, why))
+    corrected = iter(holm([cell.estimate.p for cell in cells if cell.estimate.p is not None]))
+    found = [_answer(cell, None if cell.estimate.p is None else next(corrected), run) for cell in cells]
+    return (*found, *missing)
+
+
+def _answer(cell: _Cell, p: float | None, run: str) -> ConditionAnswer:
+    estimate, row = cell.estimate, cell.row
+    answer, reason = GateOutcome.UNDECIDED, estimate.obstacle or "the interval crosses the limit"
+    if p is not None and p < ERROR:
+        answer, reason = GateOutcome.FAIL, ""
+    elif estimate.passes:
+        answer, reason = GateOutcome.PASS, ""
+    ratio = estimate.ratio or Ratio(math.nan)
+    value = None if math.isnan(ratio.value) else ratio.value
+    return ConditionAnswer(
+        cell.condition, row.step, row.host, row.labels, answer, run, _text(cell), reason,
+        value, ratio.low, ratio.high, p, cell.counts, cell.trust, estimate.lasting,
+    )  # fmt: skip
+
+
+def _text(cell: _Cell) -> str:
+    """Return the figure with its ratio, interval and n."""
+    row, ratio, goal = cell.row, cell.estimate.ratio, cell.condition.goal
+    name, (ours, theirs) = metric_text(row.metric, row.labels), cell.counts
+    count = f"n = {ours}" if goal is not None else f"n = {ours} against {theirs}"
+    if ratio is None or math.isnan(ratio.value):
+        return f"{name}, {count}"
+    ends = (ratio.low, ratio.high)
+    interval = "" if None in ends else f" (95 % CI {ratio.low:.3f} to {ratio.high:.3f})"
+    if goal is None:
+        return f"{name} {signed_share(ratio.value)}, ratio {ratio.value:.3f}{interval}, {count}"
+    value, bound = (figure_text(row.metric, factor * goal.bound) for factor in (ratio.value, 1.0))
+    return f"{name} {value}, ratio to the limit of {bound} {ratio.value:.3f}{interval}, {count}"
+
+
+def _cell(condition: Condition, row: ComparisonRow, incomplete: str, look: float) -> _Cell:
+    baseline, side, figure = row.sides[0], row.sides[-1], row.against[-1]
+    if side is None:
+        return _Cell(condition, row, _Estimate(None, obstacle=incomplete or "not measured in the run"), (0, 0))
+    goal = condition.goal
+    if goal is None:
+        estimate = _against_baseline(figure, condition.share or 0.0, higher_is_worse=row.metric.better is Better.LOWER)
+        counts = figure.counts or (side.n, 0 if baseline is None else baseline.n)
+    else:
+        estimate, counts = _against_goal(side, goal, look), (side.n, 0)
+    sides = [("the result", side), *([("the baseline", baseline)] if goal is None and baseline is not None else [])]
+    distrust = [
+        f"{name} is {one.verdict.text}" for name, one in sides if one.verdict is not None and one.trust in _DISTRUSTED
+    ]
+    if obstacle := incomplete or "; ".join(distrust):
+        of_baseline = any(one is baseline and one.trust in _DISTRUSTED for _, one in sides)
+        estimate = _Estimate(estimate.ratio, obstacle=obstacle, lasting=of_baseline)
+    return _Cell(condition, row, estimate, counts, str(side.trust or ""))
+
+
+def _judged(ratio: Ratio, share: float, *, higher_is_worse: bool) -> _Estimate:
+    """Return the p-value of a ratio beyond the limit, on the worse side, and whether its interval is within."""
+    least, most = margin_edges(share)
+    inside = _log_of(ratio.high) <= most if higher_is_worse else _log_of(ratio.low) >= least
+    beyond = math.log(ratio.value) > most if higher_is_worse else math.log(ratio.value) < least
+    return _Estimate(ratio, beyond_p(ratio, share) if beyond else 1.0, inside)
+
+
+def _log_of(end: float | None) -> float:
+    """Return the logarithm of an end of an interval; NaN, which is within no limit, for None."""
+    return math.nan if end is None else math.log(end)
+
+
+def _against_baseline(figure: RelativeFigure, share: float, *, higher_is_worse: bool) -> _Estimate:
+    ratio, evidence = figure.estimate, figure.evidence
+    if figure.verdict is ComparisonVerdict.NOT_COMPARABLE or ratio is None or evidence is None:
+        return _Estimate(ratio, obstacle=figure.ground, lasting=True)
+    if evidence.barred:
+        return _Estimate(ratio, obstacle=evidence.barred)
+    if evidence.needed:
+        return _Estimate(ratio, obstacle=f"fewer than {FEWEST[evidence.level]} {evidence.level}s on a side")
+    if ratio.low is not None:
+        return _judged(ratio, share, higher_is_worse=higher_is_worse)
+    if figure.centres is None or not figure.exact:
+        return _Estimate(ratio, obstacle=ratio.reason or figure.ground)
+    ours, theirs = figure.centres  # counters that are identical in every trial of a side
+    worse = ours > theirs * (1 + share) if higher_is_worse else ours < theirs * (1 - share)
+    return _Estimate(ratio, 0.0 if worse else 1.0, not worse)
+
+
+def _against_goal(side: MetricSummary, goal: Goal, look: float) -> _Estimate:
+    """Return the estimate of the geometric mean to the bound; of zeros, and of equal trials, by the sign test."""
+    values, bound = side.values, goal.bound
+    if len(values) < FEWEST_TRIALS:
+        return _Estimate(None, obstacle=f"fewer than {FEWEST_TRIALS} trials")
+    if min(*values, bound) > 0:
+        logs = [math.log(value / bound) for value in values]
+        difference, variance = statistics.fmean(logs), statistics.variance(logs)
+        if variance >= 1e-24:
+            ratio = ratio_with_interval(difference, [(variance / len(logs), len(logs) - 1)])
+            return _judged(widened(ratio, look) if look else ratio, 0.0, higher_is_worse=goal.at_most is not None)
+    met = {goal.is_met(value) for value in values}
+    if len(met) > 1:
+        return _Estimate(None, obstacle="trials on both sides of the limit, some of them zero")
+    return _Estimate(None, 1.0 if True in met else 2 * 0.5 ** len(values), passes=True in met)
+
+
+@dataclass(frozen=True, slots=True)
+class GateResult:
+    """The outcome of a gate: for each condition and figure the deciding answer, and those of all runs."""
+
+    answers: tuple[ConditionAnswer, ...]
+    runs: tuple[str, ...]
+    baseline: str
+
+    @property
+    def outcome(self) -> GateOutcome:
+        """The outcome: a failed condition fails, else an undecided one leaves it undecided."""
+        found = {one.answer for one in self.answers}
+        return next((each for each in (GateOutcome.FAIL, GateOutcome.UNDECIDED) if each in found), GateOutcome.PASS)
+
+    @property
+    def settled(self) -> bool:
+        """Whether another run changes nothing: a condition failed, or none that a run can decide is undecided."""
+        waiting = any(one.answer is GateOutcome.UNDECIDED and not one.lasting for one in self.answers)
+        return self.outcome is GateOutcome.FAIL or not waiting
+
+
+def result_of(runs: Sequence[Sequence[ConditionAnswer]], names: Sequence[str], baseline: str) -> GateResult:
+    """Return the outcome over the answers of `runs`, oldest first.
+
+    A regression fails from SHOWN_TWICE runs. A pass counts from the first run if no run shows a regression, else from
+    as many runs as are needed to fail and more than show it. An error of one run alone is no failure.
+    """
+    keys = dict.fromkeys(one.key for answers in runs for one in answers if one.step)
+    if not keys:
+        return GateResult(tuple(runs[-1]) if runs else (), tuple(names), baseline)
+    return GateResult(
+        tuple(_settled(key, runs) for key in keys) + tuple(_unanswered(runs, keys)), tuple(names), baseline
+    )
+
+
+def _settled(key: tuple[str, str, str, Labels], runs: Sequence[Sequence[ConditionAnswer]]) -> ConditionAnswer:
+    found = [one for answers in runs for one in answers if one.key == key]
+    fails = [one for one in found if one.answer is GateOutcome.FAIL]
+    passes = [one for one in found if one.answer is GateOutcome.PASS]
+    if len(fails) >= SHOWN_TWICE:
+        return fails[-1]
+    if passes and (not fails or len(passes) >= SHOWN_TWICE):
+        return passes[-1]
+    if fails:
+        reason = "regression not confirmed by fresh trials" + (f": run {passes[-1].run} passes" if passes else "")
+        return replace(fails[-1], answer=GateOutcome.UNDECIDED, reason=reason)
+    return found[-1]
+
+
+def _unanswered(
+    runs: Sequence[Sequence[ConditionAnswer]], keys: dict[tuple[str, str, str, Labels], None]
+) -> Iterator[ConditionAnswer]:
+    answered = {key[0] for key in keys}
+    for one in runs[-1]:
+        if not one.step and one.condition.text not in answered:
+            yield one

@@ -1,0 +1,244 @@
+"""A gate fails only on a regression that fresh trials confirm, and passes nothing that the trials do not show."""
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+from click.testing import CliRunner, Result
+
+from app.cli.main import benchwright
+from app.comparison.compare import compare
+from app.comparison.gate import (
+    ConditionAnswer,
+    GateError,
+    GateOutcome,
+    GateResult,
+    answers_of,
+    parse_conditions,
+    result_of,
+)
+from app.comparison.gate_report import gate_junit, gate_lines, gate_markdown, gate_to_json
+from app.store.store import Store
+from suites.errors import BenchwrightError
+from suites.verdict import Limiter, Trust, Verdict
+from tests.app.run_events import IOPS, P99, STEP, run_events, run_record
+from tests.app.stores import record, store
+from tests.messages import messages
+from tests.simulation.gates import outcomes
+
+__all__ = ["store"]
+
+MESSAGES = messages("app", "test_gate")
+
+BASE = (1000.0, 1010.0, 990.0, 1005.0, 995.0, 1002.0, 998.0)
+WORSE = tuple(0.85 * value for value in BASE)
+CONDITION = "iops worse by 5 %"
+
+POWER = [(0.005, 6), (0.02, 10), (0.03, 30), (0.05, 60), (0.1, 240)]
+"""CoV of the trials, and most trials of a run."""
+
+
+def answers(values: tuple[float, ...], *texts: str, run: str = "b") -> tuple[ConditionAnswer, ...]:
+    conditions = parse_conditions(texts or (CONDITION,), [STEP])
+    return answers_of(conditions, compare([run_record("a", BASE), run_record(run, values)]))
+
+
+def gate(*runs: tuple[float, ...]) -> GateResult:
+    names = [f"b{number}" for number in range(len(runs))]
+    return result_of([answers(values, run=name) for values, name in zip(runs, names, strict=True)], names, "a")
+
+
+@pytest.mark.parametrize(
+    ("runs", "outcome"),
+    [
+        ((BASE,), GateOutcome.PASS),
+        ((tuple(1.3 * value for value in BASE),), GateOutcome.PASS),
+        ((WORSE,), GateOutcome.UNDECIDED),
+        ((WORSE, WORSE), GateOutcome.FAIL),
+        ((WORSE, BASE), GateOutcome.UNDECIDED),
+        ((WORSE, BASE, BASE), GateOutcome.PASS),
+        ((WORSE, BASE, WORSE), GateOutcome.FAIL),
+        ((BASE[:5],), GateOutcome.UNDECIDED),
+    ],
+    ids=["same", "faster", "suspected", "confirmed", "disagree", "not confirmed", "two of three", "too few trials"],
+)
+def test_a_regression_fails_once_a_fresh_run_confirms_it(
+    runs: tuple[tuple[float, ...], ...], outcome: GateOutcome
+) -> None:
+    assert gate(*runs).outcome is outcome
+
+
+def test_a_change_at_the_limit_is_undecided() -> None:
+    (found,) = answers(tuple(0.95 * value for value in reversed(BASE)))
+    assert found.answer is GateOutcome.UNDECIDED
+    assert found.reason == MESSAGES["at_the_limit"]
+
+
+@pytest.mark.parametrize("trust", [Trust.DOUBTFUL, Trust.INVALID])
+@pytest.mark.parametrize("side", ["a", "b"])
+@pytest.mark.parametrize("values", [BASE, WORSE], ids=["same", "worse"])
+def test_a_distrusted_result_neither_passes_nor_fails(side: str, trust: Trust, values: tuple[float, ...]) -> None:
+    verdict = Verdict(trust, Limiter.UNKNOWN, "", step=STEP.name, host="web-1")
+    records = [run_record("a", BASE), run_record("b", values)]
+    records = [replace(one, verdicts=(verdict,)) if one.summary.id == side else one for one in records]
+    (found,) = answers_of(parse_conditions([CONDITION], [STEP]), compare(records))
+    assert found.answer is GateOutcome.UNDECIDED
+    assert str(trust) in found.reason
+    assert found.lasting is (side == "a")
+
+
+def test_an_incomplete_run_and_a_metric_without_result_are_undecided() -> None:
+    conditions = parse_conditions([CONDITION, "p99 worse by 5 %"], [STEP])
+    comparison = compare([run_record("a", BASE), run_record("b", BASE)])
+    iops, p99 = answers_of(conditions, comparison, incomplete="the run is failed")
+    assert (iops.answer, iops.reason) == (GateOutcome.UNDECIDED, "the run is failed")
+    assert (p99.answer, p99.reason) == (GateOutcome.UNDECIDED, "the run is failed")
+    assert result_of([(iops, p99)], ["b"], "a").outcome is GateOutcome.UNDECIDED
+    _, missing = answers_of(conditions, comparison)
+    assert missing.reason == "not measured"
+    assert result_of([answers_of(conditions, comparison)], ["b"], "a").outcome is GateOutcome.UNDECIDED
+
+
+@pytest.mark.parametrize(
+    ("text", "metric", "share"),
+    [("p99 worse by 5 %", P99.name, 0.05), ("latency_p99 worse by 5%", P99.name, 0.05),
+     ("iops worse by 10 %", IOPS.name, 0.1), ("random read: iops worse by 0.5 %", IOPS.name, 0.005)],
+)  # fmt: skip
+def test_a_condition_is_parsed(text: str, metric: str, share: float) -> None:
+    (found,) = parse_conditions([text], [STEP])
+    assert found.metric == metric
+    assert found.share == pytest.approx(share)
+
+
+def test_a_bound_is_a_goal_in_the_metrics_unit() -> None:
+    (found,) = parse_conditions(["p99 > 10 ms"], [STEP])
+    assert found.goal is not None
+    assert found.goal.at_most == pytest.approx(10e6)  # fio measures in ns
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "iops", "iops worse", "iops worse by 5", "iops worse by 0 %", "iops worse by 100 %", "iops worse by -5 %",
+     "iops worse by 5 % or more", "nothing worse by 5 %", "latency worse by 5 %", "disk: iops worse by 5 %",
+     "iops better by 5 %", "iops > 5 ms", "iops > 20k",
+     "iops < 5; iops < 6", "p99 > ", "\x1b[31m < 5", "iops worse by 1.2.3 %"],
+)  # fmt: skip
+def test_any_other_text_is_refused(text: str) -> None:
+    with pytest.raises(BenchwrightError) as refused:
+        parse_conditions([text], [STEP])
+    assert refused.value.remedy
+
+
+def test_one_metric_has_one_condition_of_a_kind() -> None:
+    with pytest.raises(GateError):
+        parse_conditions([CONDITION, "iops worse by 10 %"], [STEP])
+    assert len(parse_conditions([CONDITION, "iops < 900"], [STEP])) == 2
+
+
+@pytest.mark.parametrize(
+    ("bound", "outcome"), [("900", GateOutcome.PASS), ("1000", GateOutcome.UNDECIDED), ("1100", GateOutcome.FAIL)]
+)
+def test_a_bound_is_judged_by_its_interval(bound: str, outcome: GateOutcome) -> None:
+    (found,) = answers(BASE, f"iops < {bound}")
+    assert found.answer is outcome
+    assert found.ratio == pytest.approx(math.prod(BASE) ** (1 / len(BASE)) / float(bound))
+    assert None not in {found.low, found.ratio, found.high}
+    assert (found.low or 0.0) < (found.ratio or 0.0) < (found.high or 0.0)
+
+
+def test_several_conditions_share_one_error_rate() -> None:
+    values = tuple(0.92 * value for value in (1000.0, 1060.0, 960.0, 1020.0, 950.0, 1040.0, 1000.0))
+    (alone,) = answers(values)
+    first, _ = answers(values, CONDITION, "iops < 900")
+    assert alone.p is not None
+    assert first.p == pytest.approx(2 * alone.p)
+
+
+def test_every_output_has_ratio_interval_and_n() -> None:
+    found = gate(WORSE, WORSE)
+    lines = list(gate_lines(found))
+    assert lines[0] == MESSAGES["failed"]
+    (entry,) = gate_to_json(found)["conditions"]
+    assert entry["outcome"] == "fail"
+    assert entry["counts"] == [7, 7]
+    assert entry["ratio"] == pytest.approx(0.85)
+    assert entry["low"] < entry["ratio"] < entry["high"]
+    assert json.loads(json.dumps(gate_to_json(found)))["outcome"] == "fail"
+    for text in (lines[1], gate_junit(found), gate_markdown(found)):
+        assert "ratio 0.850" in text
+        assert "95 % CI 0.8" in text
+        assert "n = 7 against 7" in text
+
+
+def test_junit_counts_failures_and_undecided_ones_as_errors() -> None:
+    failed, undecided = (ET.fromstring(gate_junit(one).encode()) for one in (gate(WORSE, WORSE), gate(WORSE)))  # noqa: S314
+    assert (failed.get("tests"), failed.get("failures"), failed.get("errors")) == ("1", "1", "0")
+    assert failed.find("testsuite/testcase/failure") is not None
+    assert (undecided.get("failures"), undecided.get("errors")) == ("0", "1")
+    assert undecided.find("testsuite/testcase/error") is not None
+
+
+def test_hostile_names_stay_text_in_every_output() -> None:
+    (one,) = answers(BASE)
+    found = result_of([[replace(one, host="<b>|`x`\x1b[31m\x00")]], ["b"], "a")
+    assert ET.fromstring(gate_junit(found).encode()).find("testsuite/testcase") is not None  # noqa: S314
+    assert "<b>" not in gate_markdown(found)
+    assert "\x1b" not in gate_markdown(found) + gate_junit(found)
+
+
+@pytest.mark.parametrize("cov", [0.005, 0.02, 0.05, 0.1])
+def test_at_most_one_in_twenty_comparisons_of_the_same_host_fails(cov: float) -> None:
+    assert outcomes(cov, 200)[GateOutcome.FAIL] <= 10
+
+
+@pytest.mark.parametrize(("cov", "trials"), POWER)
+def test_a_slowdown_of_10_percent_is_found_each_time(cov: float, trials: int) -> None:
+    assert outcomes(cov, 50, factor=0.9, trials=trials)[GateOutcome.FAIL] == 50
+
+
+@pytest.mark.parametrize(
+    ("factors", "status", "outcome"),
+    [((1.0,), 0, "pass"), ((0.8,), 3, "undecided"), ((0.8, 0.8), 1, "fail")],
+    ids=["same", "suspected", "confirmed"],
+)
+def test_stored_runs_exit_by_their_outcome(
+    tmp_path: Path, store: Store, factors: tuple[float, ...], status: int, outcome: str
+) -> None:
+    for number, factor in enumerate((1.0, *factors)):
+        run = f"20261120-14153{number}-k3f9"
+        record(store, run, run_events(run, [factor * value for value in BASE]))
+    files = tmp_path / "gate.xml", tmp_path / "gate.md"
+    words = [f"--run=20261120-14153{number}-k3f9" for number in range(1, len(factors) + 1)]
+    words += ["--fail-if", CONDITION, "--junit", str(files[0]), "--markdown", str(files[1]), "--json"]
+    found = gated(store, "--against", "20261120-141530-k3f9", *words)
+    assert found.exit_code == status, found.output
+    assert json.loads(found.stdout)["outcome"] == outcome
+    assert all(file.stat().st_size for file in files)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--fail-if", "iops worse", "--run", "20261120-141531-k3f9"),
+        ("--fail-if", CONDITION),
+        ("--fail-if", CONDITION, "--run", "20261120-141530-k3f9"),
+        ("--fail-if", CONDITION, "--run", "20261120-141531-k3f9", "--run", "20261120-141531-k3f9"),
+        ("--fail-if", CONDITION, "--run", "unknown"),
+        ("--run", "20261120-141531-k3f9"),
+    ],
+    ids=["no condition", "nothing to judge", "itself", "twice", "unknown run", "no --fail-if"],
+)
+def test_bad_input_exits_with_2_and_prints_nothing(store: Store, words: tuple[str, ...]) -> None:
+    for number in range(2):
+        run = f"20261120-14153{number}-k3f9"
+        record(store, run, run_events(run, BASE))
+    found = gated(store, "--against", "20261120-141530-k3f9", *words)
+    assert found.exit_code == 2
+    assert found.stdout == ""
+
+
+def gated(store: Store, *words: str) -> Result:
+    return CliRunner().invoke(benchwright, ["--store", str(store.path), "gate", *words])
