@@ -61,6 +61,7 @@ class LibraryRow:
     baselines: tuple[str, ...] = ()  # the newest first
     configurations: tuple[Configuration, ...] = ()  # of its steps
     headline_trials: int | None = None  # those of the value
+    lock: str = ""  # why it cannot be deleted; empty if it can, or if only a baseline pins it
 
     @property
     def id(self) -> str:

@@ -108,6 +108,7 @@ COLUMNS: tuple[ListColumn, ...] = (
     _textual("baseline", "Baseline", lambda row: row.baselines),
     _textual("tag", "Tags", lambda row: row.annotation.tags),
     _textual("note", "Note", lambda row: filter(None, (row.annotation.note,))),
+    _textual("lock", "Locked", lambda row: filter(None, (row.lock,))),
     _textual("session", "Session", _session),
     _numeric("duration", "Duration", lambda row: row.duration, duration_text),
     _textual("kernel", "Kernel", lambda row: filter(None, (row.kernel,))),

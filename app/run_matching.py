@@ -46,6 +46,7 @@ TEXTS: Mapping[str, Callable[[LibraryRow], Iterable[str]]] = {
     "step": lambda row: row.summary.steps,
     "kernel": lambda row: filter(None, (row.kernel,)),
     "note": lambda row: filter(None, (row.annotation.note,)),
+    "lock": lambda row: filter(None, (row.lock,)),
     "series": lambda row: () if row.summary.session is None else (row.summary.session.series,),
     "plan": lambda row: (row.plan_hash,),
     "id": lambda row: (row.id,),
@@ -81,8 +82,8 @@ _NUMBER = re.compile(r"([+-]?\d[\d_]*(?:\.\d+)?(?:e[+-]?\d+)?)\s*([kKMG]?)(?:(?:
 _ORDERS = frozenset({">", "<", ">=", "<="})
 _GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+")
 _TO_SECONDS = len("2026-11-20T14:15:30")
-_AGE = re.compile(r"(\d{1,6})\s*(min|h|d|w)")
-_SECONDS = {"min": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
+_AGE = re.compile(r"(\d{1,6})\s*(min|h|d|w|y)")
+_SECONDS = {"min": 60, "h": 3600, "d": 86400, "w": 7 * 86400, "y": 365 * 86400}
 _TRUE, _FALSE = {"yes", "true"}, {"no", "false", "none"}
 
 

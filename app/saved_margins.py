@@ -2,6 +2,7 @@
 
 import math
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 
 from app.margins import MarginError
@@ -24,10 +25,26 @@ class SavedMargins:
         self._path = path
         self._lock = threading.Lock()
 
-    def read(self) -> dict[str, float]:
-        """Return the margins as shares; raise MarginError for a damaged file."""
+    def read(self, *, must_exist: bool = False) -> dict[str, float]:
+        """Return the margins as shares; raise MarginError for a damaged file; a missing one has none."""
         with self._lock:
-            return self._read()
+            return self._read(must_exist=must_exist)
+
+    def merge(self, given: Mapping[str, float]) -> tuple[list[str], list[str]]:
+        """Add the margins of metrics that have none; return those added, and those that differ, which are unchanged."""
+        with self._lock:
+            known = self._read()
+            added = given.keys() - known.keys()
+            if added:
+                self._write({**given, **known})
+        return (
+            [f"margin {metric[:60]} = {100 * given[metric]:g} %" for metric in sorted(added)],
+            [
+                f"margin {metric[:60]} = {100 * share:g} %: yours is {100 * known[metric]:g} %"
+                for metric, share in sorted(given.items())
+                if known.get(metric, share) != share
+            ],
+        )
 
     def keep(self, metric: str, share: float) -> None:
         """Store the margin of a metric, replacing the present one."""
@@ -47,11 +64,11 @@ class SavedMargins:
             del known[metric]
             self._write(known)
 
-    def _read(self) -> dict[str, float]:
+    def _read(self, *, must_exist: bool = False) -> dict[str, float]:
         try:
             return read_file(self._path, LARGEST, MarginError, _REMEDY, _shares)
         except MarginError as error:
-            if isinstance(error.__cause__, FileNotFoundError):
+            if isinstance(error.__cause__, FileNotFoundError) and not must_exist:
                 return {}
             raise
 

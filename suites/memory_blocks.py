@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from suites import probe
-from suites.base import Command, Context, Estimate, StepEvidence, Suite, TestedTool, TrialParser
+from suites.base import Command, Context, Estimate, StepEvidence, Suite, TestedTool
 from suites.checks import Check, CheckOutcome, NotChecked
 from suites.command_line import CommandSyntax
 from suites.equivalents import (
@@ -25,6 +25,7 @@ from suites.equivalents import (
 )
 from suites.facts import Facts
 from suites.memory_sizes import NO_HUGE_PAGES, cache_for, memory_outcome, memory_too_small, size_beyond_cache
+from suites.outputs import TrialParser
 from suites.parameters import (
     Choice,
     Parameter,
@@ -280,6 +281,7 @@ BLOCKS_IN_CACHE = Check(
 
 BLOCKS_REFUSED = Check(
     id="blocks-refused",
+    of_result=False,
     severity=Severity.ERROR,
     title="Block size too large",
     why="The probe refuses it and the test does not start.",

@@ -25,7 +25,7 @@ from suites.quantities import count_text
 _LONGEST_TAG = 60
 
 
-class _FilterCommand(click.Command):
+class FilterCommand(click.Command):
     """A command whose arguments may begin with “-”: ``-host:web-1`` is a filter, not the options -h, -o, -s, -t."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -43,7 +43,7 @@ class _FilterCommand(click.Command):
         return super().parse_args(ctx, [*parts[0], "--", *parts[1]])
 
 
-@click.command("list", cls=_FilterCommand)
+@click.command("list", cls=FilterCommand)
 @click.argument("filters", nargs=-1, metavar="[FILTER...]")
 @click.option("--search", "saved", metavar="NAME", help="Use a saved search as well.")
 @click.option("--like", metavar="RUN", help="Only runs with the tests and parameters of RUN.")
@@ -69,7 +69,7 @@ def list_runs(
     FILTER: words, and terms such as host:web-1 suite:fio rw=randread iops>100k tag:old since:7d bin:yes.
     A comma separates alternatives, “-” negates.
     """
-    _complete(workstation)
+    complete(workstation)
     like_run = [] if like is None else [f"like:{workstation.load(like).summary.id}"]
     library, rows = workstation.matching(" ".join([*filters, *like_run, _saved_search(workstation, saved)]))
     names = [*(columns.split(",") if columns else _usual_columns(rows))]
@@ -118,7 +118,7 @@ def row_to_json(row: LibraryRow) -> dict[str, object]:
         "instance": row.instance, "virtualisation": row.virtualisation, "kernel": row.kernel,
         "plan_hash": row.plan_hash, "duration": row.duration, "headline_metric": figure, "errors": row.errors,
         "warnings": row.warnings, "baselines": list(row.baselines), "tags": list(row.annotation.tags),
-        "note": row.annotation.note, "deleted": row.annotation.binned,
+        "note": row.annotation.note, "deleted": row.annotation.binned, "lock": row.lock,
         "parameters": [{name: value.text for name, value in one.values.items()} for one in row.configurations],
     }  # fmt: skip
 
@@ -133,7 +133,7 @@ def _saved_search(workstation: Workstation, name: str | None) -> str:
     return searches[name]
 
 
-def _complete(workstation: Workstation) -> None:
+def complete(workstation: Workstation) -> None:
     """Complete the summaries of an older library."""
     for done, total in workstation.complete_summaries():
         if done < total:

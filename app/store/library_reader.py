@@ -13,7 +13,7 @@ from app.events import State
 from app.library_rows import NO_ANNOTATION, Annotation, Configuration, LibraryRow, LibraryRows, ParameterValue
 from app.natural_order import natural_key
 from app.records import RunSummary
-from app.store import ownership, run_reader, schema
+from app.store import ownership, run_locks, run_reader, schema
 from app.store.errors import StoreError
 from app.store.rows import storable, to_text
 from suites.vocab import Metric
@@ -143,6 +143,7 @@ class _RowReader:
         self.metrics: Mapping[int, Metric] = run_reader.metrics_by_id(connection)
         self._annotations = _annotations(connection)
         self._baselines = _baselines(connection)
+        self._locks = run_locks.locks(connection)
         self.running = frozenset(ownership.running(connection))
         configurations = _configurations(connection)
         self.every_configuration = tuple(configurations.values())
@@ -167,7 +168,7 @@ class _RowReader:
         if stored is not None:
             return replace(stored, summary=summary)
         added, pinned = self._annotations.get(summary.id, NO_ANNOTATION), self._baselines.get(summary.id, ())
-        return LibraryRow(summary, annotation=added, baselines=pinned)
+        return LibraryRow(summary, annotation=added, baselines=pinned, lock=self._locks.get(summary.id, ""))
 
     def _row(self, row: tuple[Any, ...]) -> LibraryRow:
         (
@@ -184,5 +185,5 @@ class _RowReader:
         )  # fmt: skip
         return LibraryRow(
             summary, plan_hash, added, instance, virtualisation, kernel, self.metrics.get(metric), value, half,
-            errors, warnings, duration, pinned, configurations, headline_trials,
+            errors, warnings, duration, pinned, configurations, headline_trials, self._locks.get(run, ""),
         )  # fmt: skip

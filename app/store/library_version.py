@@ -47,6 +47,7 @@ _QUERIES = (
     """SELECT count(*), max(rowid), total(trials), total(headline_trials), total(errors), total(warnings), total(value)
     FROM run_summaries""",
     "SELECT run_id, name, note, tags, binned FROM annotations",
+    "SELECT run_id, reason FROM locks",
     "SELECT name, search FROM saved_searches",
     "SELECT id, name, version FROM baselines",
     "SELECT baseline, run_id FROM baseline_parts",

@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import Column, Connection, Row, RowMapping, Select, Table, select
 
 from app.detached_runs import DetachedRun
-from app.events import Moment, State, Trial
+from app.events import Moment, OutputSource, State, Trial
 from app.formats import FormatError, by_host_from_json, command_from_json, plan_from_json, stored_facts_reader
 from app.records import RunRecord, RunSummary, TrialRecord
 from app.store import baselines, host_log, run_reader, schema
@@ -76,6 +76,7 @@ class RunRows:
 
     runs: Mapping[str, RowMapping]
     summaries: Mapping[str, RunSummary]
+    imported: Mapping[str, OutputSource]
     facts: _Found
     trials: _Found
     figures: _Found
@@ -104,6 +105,7 @@ class RecordReader:
         return RunRows(
             {row["id"]: row for row in self._connection.execute(query).mappings()},
             {one.id: one for one in run_reader.summaries(self._connection, run_ids)},
+            self._sources(run_ids),
             self._by_run(facts, facts.c.host, run_ids),
             *(self._by_run(table, table.c.id, run_ids) for table in ordered),
         )
@@ -131,10 +133,16 @@ class RecordReader:
                 tuple(row.trial for row in findings),
                 tuple(_finite(row.clock) for row in findings),
                 self._calibrations(plan.hosts),
+                read_from=rows.imported.get(run_id),
                 telemetry_program=_programs(run["telemetry_program"]),
             )
         except (FormatError, ValueError, TypeError, KeyError) as error:  # malformed JSON, unknown enum values
             raise unreadable_run(run_id, error) from error
+
+    def _sources(self, run_ids: Sequence[str]) -> Mapping[str, OutputSource]:
+        table = schema.imported_outputs.c
+        query = select(table.run_id, table.name, table.sha256).where(table.run_id.in_(run_ids))
+        return {row.run_id: OutputSource(row.name, row.sha256) for row in self._connection.execute(query)}
 
     def _by_run(self, table: Table, order: Column[Any], run_ids: Sequence[str]) -> _Found:
         found: dict[str, list[Row[Any]]] = defaultdict(list)

@@ -5,10 +5,12 @@ the run was recorded, and restoring those of a stranger would write to hosts as 
 """
 
 import errno
+import hashlib
+import json
 import os
 import re
 import sqlite3
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,8 +20,11 @@ from sqlalchemy import Connection, Table, insert, select
 from sqlalchemy.exc import DBAPIError, StatementError
 
 from app.events import State
+from app.formats import plan_from_json
 from app.store import errors, record_reader, run_reader, run_summaries, schema
+from app.store.backup import BackedUp
 from app.store.database import Database
+from app.store.embedded_library import extract_library, is_report
 from app.store.library_file import (
     cannot_open,
     check_kind,
@@ -102,11 +107,21 @@ class Imported:
         return f"Imported {count_text(len(self.runs), 'run')}.{present}{refused}{left}"
 
 
-Transfer = Exported | Imported
+Transfer = Exported | Imported | BackedUp
 
 
-def export_runs(source: Database, runs: Sequence[str], path: Path) -> Generator[Exported]:
-    """Write finished runs to a new library at `path`; yield what is done so far.
+@dataclass(frozen=True, slots=True)
+class RowChange:
+    """A change of every text and every raw output on its way to another library."""
+
+    text: Callable[[str], str]
+    data: Callable[[bytes], bytes]
+
+
+def export_runs(
+    source: Database, runs: Sequence[str], path: Path, change: RowChange | None = None
+) -> Generator[Exported]:
+    """Write finished runs to a new library at `path`, with a `change` if given; yield what is done so far.
 
     Raises StoreError; then, and if it is closed before its end, no file is left.
     """
@@ -117,7 +132,7 @@ def export_runs(source: Database, runs: Sequence[str], path: Path) -> Generator[
         try:
             for done, run in enumerate(found, 1):
                 with target.writing() as new:
-                    _copy(old, new, run)
+                    _copy(old, new, run, change)
                 if done < len(found):
                     yield Exported(path, done, len(found))
         except BaseException:
@@ -133,32 +148,38 @@ def import_runs(path: Path, target: Database, runs: Sequence[str] = ()) -> Gener
 
     Raises StoreError.
     """
-    with _opened(path) as old:
-        wanted = [run_reader.find(old, each) for each in runs] or [run.id for run in _finished(old)]
-        so_far = Imported(len(wanted))
+    with opened(path) as old:
+        yield from copied_runs(old, target, runs)
+
+
+def copied_runs(old: Connection, target: Database, runs: Sequence[str] = ()) -> Generator[Imported]:
+    """Copy finished runs, by default all, in a transaction each; yield what is done so far.
+
+    A run with the same id but another start, end or other figures is refused.
+    """
+    wanted = [run_reader.find(old, each) for each in runs] or [run.id for run in _finished(old)]
+    so_far = Imported(len(wanted))
+    yield so_far
+    for run in wanted:
+        try:
+            with target.writing() as new:
+                copied = _copy_missing(old, new, run)
+        except errors.StoreError as error:
+            so_far = replace(so_far, refused=(*so_far.refused, (run, error.message)))
+        else:
+            found = (*(so_far.runs if copied else so_far.present), run)
+            so_far = replace(so_far, runs=found) if copied else replace(so_far, present=found)
         yield so_far
-        for run in wanted:
-            try:
-                with target.writing() as new:
-                    known = _has(new, run)
-                    if not known:
-                        _copy(old, new, run)
-            except errors.StoreError as error:
-                so_far = replace(so_far, refused=(*so_far.refused, (run, error.message)))
-            else:
-                found = (*(so_far.present if known else so_far.runs), run)
-                so_far = replace(so_far, present=found) if known else replace(so_far, runs=found)
-            yield so_far
 
 
 def finished_runs(path: Path) -> list[FinishedRun]:
     """Return the finished runs of the library at `path`, which is only read, the newest first. Raises StoreError."""
-    with _opened(path) as connection:
+    with opened(path) as connection:
         return _finished(connection)
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[Connection]:
+def opened(path: Path) -> Iterator[Connection]:
     """Give a connection to a copy of the library at `path`: opening one may write to it or upgrade it."""
     copy = path
     try:
@@ -168,7 +189,8 @@ def _opened(path: Path) -> Iterator[Connection]:
         if not found.st_size:
             raise errors.empty_file(path)
         with temporary_space(2 * found.st_size) as folder:
-            copy = copy_of(path, Path(folder))
+            source = extract_library(path, Path(folder)) if is_report(path) else path
+            copy = source if source != path else copy_of(path, Path(folder))
             with closing(Database(copy)) as database, database.reading() as connection:
                 driver_of(connection).setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
                 yield connection
@@ -185,17 +207,31 @@ def _finished(connection: Connection) -> list[FinishedRun]:
     return [FinishedRun(*map(str, row)) for row in connection.execute(query.order_by(table.started.desc()))]
 
 
-def _has(connection: Connection, run: str) -> bool:
-    return connection.execute(select(schema.runs.c.id).where(schema.runs.c.id == run)).first() is not None
+def _copy_missing(old: Connection, new: Connection, run: str) -> bool:
+    """Copy a run unless the library has it; return whether it was copied. Raises StoreError if it has another."""
+    known = _content(new, run)
+    if known is None:
+        _copy(old, new, run)
+    elif known != _content(old, run):
+        raise errors.StoreError(f"The run {run[:80]} of this library differs: both are unchanged.")
+    return known is None
 
 
-def _copy(old: Connection, new: Connection, run: str) -> None:
+def _content(connection: Connection, run: str) -> tuple[Any, ...] | None:
+    """Return what identifies the result of a run: its start, end and figures; None without such a run."""
+    table, figures = schema.runs.c, schema.figures.c
+    own = connection.execute(select(table.started, table.ended).where(table.id == run)).first()
+    values = select(figures.trial, figures.value).where(figures.run_id == run).order_by(figures.id)
+    return None if own is None else (*own, *map(tuple, connection.execute(values)))
+
+
+def _copy(old: Connection, new: Connection, run: str, change: RowChange | None = None) -> None:
     """Copy a finished run with new row numbers. Raises StoreError for one that is under way or malformed."""
     try:
         state = old.execute(select(schema.runs.c.state).where(schema.runs.c.id == run)).scalar()
         if not _RUN_ID.fullmatch(run) or state == State.RUNNING.value:
             raise errors.StoreError(f"The run {run[:80]} has not ended.", "Stop it first.")
-        _copy_rows(old, new, run)
+        _copy_rows(old, new, run, change)
         record = record_reader.record(new, run)
     except (ValueError, TypeError, LookupError, OverflowError, StatementError) as error:
         if isinstance(error, DBAPIError):
@@ -204,13 +240,18 @@ def _copy(old: Connection, new: Connection, run: str) -> None:
     run_summaries.write(new, run, record)
 
 
-def _copy_rows(old: Connection, new: Connection, run: str) -> None:
+def _copy_rows(old: Connection, new: Connection, run: str, change: RowChange | None) -> None:
     metrics, known, series = run_reader.metrics_by_id(old), WrittenIds(), dict[int, int]()
     for table, query in schema.rows_of_run(run):
         if table in _LEFT:
             continue
+        if change is not None and table is schema.output:
+            _copy_output(old, new, run, change)
+            continue
         for rows in old.execute(query).mappings().partitions(ROWS):
             made = [_renumbered(table, dict(row), series) for row in rows]
+            if change is not None and table is not schema.samples:
+                made = [_changed(table, values, change) for values in made]
             for values in made:
                 if "metric" in values:
                     values["metric"] = metric_id(new, metrics[values["metric"]], known)
@@ -222,14 +263,8 @@ def _copy_rows(old: Connection, new: Connection, run: str) -> None:
 
 
 def _renumbered(table: Table, row: dict[str, Any], series: Mapping[int, int]) -> dict[str, Any]:
-    """Return a row without its own number, with that of its series in the new library; a run without its owner.
-
-    Raises ValueError for a value of another type than that of its column: SQLite stores any.
-    """
-    for name, value in row.items():
-        kind = table.c[name].type.python_type
-        if value is not None and not isinstance(value, (int, float) if kind is float else kind):
-            raise ValueError(f"{table.name}.{name} is no {kind.__name__}")
+    """Return a row without its own number, with that of its series in the new library; a run without its owner."""
+    check_types(table, row)
     if table is schema.runs:
         return row | _NO_OWNER
     if table is not schema.trials:
@@ -237,3 +272,49 @@ def _renumbered(table: Table, row: dict[str, Any], series: Mapping[int, int]) ->
     if table is schema.samples:
         row["series"] = series[row["series"]]
     return row
+
+
+def check_types(table: Table, row: Mapping[str, Any]) -> None:
+    """Raise ValueError for a value of another type than that of its column: SQLite stores any."""
+    for name, value in row.items():
+        kind = table.c[name].type.python_type
+        if value is not None and not isinstance(value, (int, float) if kind is float else kind):
+            raise ValueError(f"{table.name}.{name} is no {kind.__name__}")
+
+
+_SAME = frozenset({
+    "run_id", "plan_hash", "session_series", "state", "started", "ended", "moment", "level", "check_id",
+    "limited_by", "program_version",
+})  # fmt: skip
+"""Columns of ids, words and times of this program."""
+
+
+def _changed(table: Table, row: dict[str, Any], change: RowChange) -> dict[str, Any]:
+    """Return a row with its texts changed; the hash of a plan is that of the changed one."""
+    own = {"id"} if table is schema.runs else set()
+    made = {
+        name: change.text(value) if isinstance(value, str) and name not in _SAME | own else value
+        for name, value in row.items()
+    }
+    if table is schema.imported_outputs:
+        content = change.data(row["content"])
+        made |= {"content": content, "sha256": hashlib.sha256(content).hexdigest()}
+    if table is schema.runs:
+        made["plan_hash"] = plan_from_json(json.loads(made["plan"])).hash()
+    return made
+
+
+def _copy_output(old: Connection, new: Connection, run: str, change: RowChange) -> None:
+    """Copy raw output, each stream of a trial as a whole: a value may be cut by the border of two rows."""
+    table = schema.output
+    query = select(table.c.trial).where(table.c.run_id == run).distinct().order_by(table.c.trial)
+    for trial in list(old.execute(query).scalars()):
+        for name, data in run_reader.output(old, run, trial).items():
+            found = change.data(data)
+            for start in range(0, len(found), _PIECE):
+                row = insert(table).values(run_id=run, trial=trial, stream=name, data=found[start : start + _PIECE])
+                new.execute(row)
+
+
+_PIECE = 2**20
+"""Bytes of raw output in a row."""

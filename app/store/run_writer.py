@@ -18,6 +18,7 @@ from app.events import (
     HostChanged,
     JobBegan,
     JobPlanned,
+    OutputImported,
     RunDetached,
     RunEnded,
     RunStarted,
@@ -245,6 +246,9 @@ class RunWriter:
                 self._plan = plan
                 row = run_row(self._run_id, plan, started, session)
                 self._insert(connection, schema.runs, {**row, "epoch": self.epoch})
+            case OutputImported(source, content):
+                row = {"run_id": self._run_id, "name": source.name, "sha256": source.sha256, "content": content}
+                self._insert(connection, schema.imported_outputs, row)
             case FactsRead(host, moment, facts):
                 row = {"run_id": self._run_id, "host": host, "moment": moment.value}
                 table = schema.facts  # may exist already if the run was detached

@@ -1,4 +1,4 @@
-"""Tables of the library, format 14. Any change of them needs a new format and a converter from this one.
+"""Tables of the library, format 15. Any change of them needs a new format and a converter from this one.
 
 A change that only adds tables or columns keeps READ_FORMAT, so that older programs can read the new library.
 """
@@ -30,11 +30,14 @@ from sqlalchemy import (
 from sqlalchemy.schema import CreateColumn
 
 APPLICATION_ID = 0x42575231  # "BWR1"; identifies a library, also to file(1)
-FORMAT = 14
+FORMAT = 15
 """Format required to write this library: the file's user_version."""
 
 READ_FORMAT = 6
 """Minimum format required to read this library; cf. the read and write version in SQLite's own header."""
+
+SUMMARY_FORMAT = 14
+"""Format since which summaries of runs are as now; older ones are written anew."""
 
 _tables = MetaData()
 
@@ -227,6 +230,15 @@ output = Table(
     Index("output_of_trial", "run_id", "trial"),
 )
 
+imported_outputs = Table(  # since format 15: outputs of tools that ran elsewhere, as they were read
+    "imported_outputs",
+    _tables,
+    Column("run_id", ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("sha256", Text, nullable=False),
+    Column("content", LargeBinary, nullable=False),
+)
+
 baselines = Table(  # since format 4, in place of pins
     "baselines",
     _tables,
@@ -409,6 +421,14 @@ annotations = Table(  # since format 12: what the user added to a run
     Column("binned", Text),  # when it was deleted; it can be restored
 )
 
+locks = Table(  # since format 15: runs that cannot be deleted; not a part of annotations, which are replaced as a whole
+    "locks",
+    _tables,
+    Column("run_id", ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
+    Column("reason", Text, nullable=False),
+    Column("locked", Text, nullable=False),
+)
+
 saved_searches = Table(  # since format 12
     "saved_searches",
     _tables,
@@ -419,7 +439,7 @@ saved_searches = Table(  # since format 12
 DERIVED = frozenset({run_summaries.name, run_metrics.name, configurations.name, configuration_values.name})
 """Tables that are written anew where they lack a run."""
 
-LARGE = frozenset({samples.name, output.name})
+LARGE = frozenset({samples.name, output.name, imported_outputs.name})
 """Tables whose size grows with measured time."""
 
 
@@ -442,8 +462,8 @@ def rows_of_run(run_id: str) -> Iterator[tuple[Table, Select[Any]]]:
 def upgrade(connection: Connection) -> None:
     """Upgrade a library of any older format: add missing tables and columns, convert pins to baselines.
 
-    Formats 2 to 14 only added tables, columns and indexes, so that no steps in between are needed. The summaries of
-    the runs are written anew later: run_summaries.complete().
+    Formats 2 to 15 only added tables, columns and indexes, so that no steps in between are needed. Summaries
+    before SUMMARY_FORMAT are written anew later: run_summaries.complete().
     """
     _tables.create_all(connection)
     for table in _tables.sorted_tables:
@@ -454,7 +474,8 @@ def upgrade(connection: Connection) -> None:
                 connection.exec_driver_sql(f"ALTER TABLE {table.name} ADD COLUMN {described}")
         for index in table.indexes:
             index.create(connection, checkfirst=True)
-    connection.execute(delete(run_summaries))
+    if connection.exec_driver_sql("PRAGMA user_version").scalar_one() < SUMMARY_FORMAT:
+        connection.execute(delete(run_summaries))
     _count_sessions(connection)
     if connection.exec_driver_sql("SELECT 1 FROM sqlite_master WHERE name = 'pins'").first():  # before format 4
         connection.exec_driver_sql(

@@ -29,6 +29,7 @@ from app.store import (
     library_reader,
     ownership,
     record_reader,
+    run_locks,
     run_reader,
     run_summaries,
     run_writer,
@@ -36,13 +37,16 @@ from app.store import (
     series_statistics,
     sessions,
 )
+from app.store.backup import BackedUp, back_up
 from app.store.database import Database
 from app.store.errors import StoreBusyError, StoreError, StoreFullError, StoreLostError
 from app.store.full_disk import on_full_disk
+from app.store.library_merge import Merged, merge
 from app.store.library_version import LibraryVersion, stamps_of, version_of
 from app.store.ownership import RecordingOwner
 from app.store.recorder import Recorder
-from app.store.run_transfer import Exported, Imported, export_runs, import_runs
+from app.store.retention import Deleted, delete_runs
+from app.store.run_transfer import Exported, Imported, RowChange, export_runs, import_runs
 from suites.facts import Facts
 
 INTERRUPTED = "Benchwright ended while it ran"
@@ -108,6 +112,7 @@ class Store:
     workspaces = _reading(host_log.workspaces)
     output_in_order = _reading(run_reader.output_in_order)
     library = _reading(library_reader.library)
+    kept = _reading(run_locks.kept)
 
     load = _reading_run(record_reader.record)
     samples = _reading_run(run_reader.samples)
@@ -115,6 +120,8 @@ class Store:
     output = _reading_run(run_reader.output)
     sessions_of = _reading_run(sessions.sessions_of)
 
+    lock = _writing(run_locks.lock)
+    unlock = _writing(run_locks.unlock)
     save_search = _writing(library_reader.save_search)
     pin = _writing(baselines.pin)
     keep_calibration = _writing(baselines.keep_calibration)
@@ -189,6 +196,7 @@ class Store:
             for run, annotation in changed.items():
                 if annotation.binned is not None:
                     _refuse_active(connection, run)
+                    run_locks.refuse_locked(connection, run)
             return library_reader.annotate(connection, changed)
 
     @contextmanager
@@ -217,20 +225,32 @@ class Store:
             run_writer.change_acknowledged(connection, run_reader.find(connection, run_id), change)
 
     def delete(self, run_id: str) -> None:
-        """Delete a run, also on a full disk; raise StoreError while it is recorded or detached."""
+        """Delete a run, also on a full disk; raise StoreError while it is recorded, detached, locked or pinned."""
         try:
             with self.database.writing() as connection:
                 _delete(connection, run_id)
         except StoreFullError:
             on_full_disk(self.path, lambda connection: _delete(connection, run_id))
 
-    def export_runs(self, runs: Sequence[str], path: Path) -> Generator[Exported]:
-        """Write finished runs to a new library at `path`; yield what is done so far."""
-        return export_runs(self.database, runs, path)
+    def delete_runs(self, runs: Sequence[str]) -> Generator[Deleted]:
+        """Delete runs, one transaction each; yield what is done so far, at last with the bytes freed."""
+        return delete_runs(self.path, runs, self.delete)
+
+    def export_runs(self, runs: Sequence[str], path: Path, change: RowChange | None = None) -> Generator[Exported]:
+        """Write finished runs to a new library at `path`, with a `change` if given; yield what is done so far."""
+        return export_runs(self.database, runs, path, change)
 
     def import_runs(self, path: Path, runs: Sequence[str] = ()) -> Generator[Imported]:
         """Copy finished runs, by default all, from the library at `path`; yield what is done so far."""
         return import_runs(path, self.database, runs)
+
+    def merge(self, path: Path, check_table: Callable[[str], object]) -> Generator[Merged]:
+        """Copy what this library lacks from the library at `path`; yield what is done so far."""
+        return merge(path, self.database, check_table)
+
+    def back_up(self, path: Path) -> Generator[BackedUp]:
+        """Copy the whole library to the new file `path`; yield what was verified."""
+        return back_up(self.database, path)
 
     def metric_names(self) -> frozenset[str]:
         """Return the names of all metrics that runs of the library have."""
@@ -318,11 +338,12 @@ class Store:
     def forget(self, run: str, reason: str) -> str:
         """End a detached run as PARTIAL with `reason`; return its id. Its directories on hosts stay stored.
 
-        Raises StoreError if it has ended or a process records it.
+        Raises StoreError if it has ended, is locked, or a process records it.
         """
         before = self._watched(run)
         with self.database.writing() as connection:
             found = _find_detached(connection, run, before)
+            run_locks.refuse_locked(connection, found)
             ownership.next_epoch(connection, [found])
             _end(connection, [found], reason)
             return found
@@ -354,6 +375,7 @@ class Store:
 def _delete(connection: Connection, run_id: str) -> None:
     found = run_reader.find(connection, run_id)
     _refuse_active(connection, found)
+    run_locks.refuse_kept(connection, found)
     connection.execute(delete(schema.runs).where(schema.runs.c.id == found))
     baselines.forget_empty(connection)
     run_summaries.forget_unused(connection)

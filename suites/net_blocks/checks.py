@@ -57,6 +57,7 @@ NET_BLOCKS_CHECKS = (
     ),
     Check(
         id="net-blocks-refused",
+        of_result=False,
         severity=Severity.ERROR,
         title="Buffer size too large",
         why="The probe refuses it and the test does not start.",

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from suites.base import Command, Context, Estimate, TestedTool, TrialParser
+from suites.base import Command, Context, Estimate, TestedTool
 from suites.command_line import CommandSyntax, Respelled
 from suites.equivalents import (
     Equivalent,
@@ -22,6 +22,7 @@ from suites.iperf3.link import UDP_HEADERS, largest_packet
 from suites.net_blocks.checks import NET_BLOCKS_CHECKS
 from suites.net_blocks.output import METRICS, NetBlocksReader
 from suites.net_blocks.parameters import DATAGRAM, PARAMETERS, uses_udp
+from suites.outputs import TrialParser
 from suites.parameters import Tuned, Value, Values, format_size, parse_sizes, sizes_text
 from suites.peer import PeerSuite, peer_address, port_text
 from suites.probe import ProbeParser, needed_programs, probe_end, sweep_counts, thread_arguments

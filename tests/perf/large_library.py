@@ -16,8 +16,8 @@ from app.plans.plan import Plan, Repetition, Step
 from app.store import schema
 from app.store.database import Database
 from app.store.store import Store
-from suites.base import ParsedTrial
 from suites.facts import Facts
+from suites.outputs import ParsedTrial
 from suites.verdict import Limiter, Trust, Verdict
 from suites.vocab import Figure
 from tests.app import run_events

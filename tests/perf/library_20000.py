@@ -13,7 +13,7 @@ from app.questions import RefusingAsker
 from app.services import Workstation
 from tests.perf.host import move_home
 from tests.perf.large_library import make_library
-from tests.perf.outcome import Met, Outcome, mean
+from tests.perf.outcome import Met, Outcome, seconds_line
 
 if TYPE_CHECKING:
     from widgets.library.library_page import LibraryPage
@@ -65,11 +65,7 @@ def _in_child(path: Path) -> None:
 
 
 def _line(what: str, times: list[float], aim: float) -> Outcome:
-    found = mean(times) if len(times) > 1 else None
-    value = times[0] if found is None else found.value
-    interval = "" if found is None else f"{found.low:.3f} to {found.high:.3f}"
-    met = (Met.MET if value < aim else Met.MISSED) if found is None else found.under(aim)
-    return Outcome(f"{RUNS:,} runs, {what}, seconds", f"{value:.3f}", interval, f"under {aim:g}", met)
+    return seconds_line(f"{RUNS:,} runs, {what}", times, aim)
 
 
 def _application() -> None:

@@ -79,3 +79,12 @@ def percentile(values: Sequence[float], rank: float) -> Interval:
     high = int(stats.binom.ppf(1 - tail, count, share)) + 1
     middle = min(count - 1, math.ceil(share * count) - 1)
     return Interval(ordered[middle], ordered[max(0, low - 1)], ordered[min(count - 1, high - 1)])
+
+
+def seconds_line(what: str, times: Sequence[float], aim: float) -> Outcome:
+    """Return the line of a time that should be below `aim`; it has an interval if there are several."""
+    found = mean(times) if len(times) > 1 else None
+    value = times[0] if found is None else found.value
+    interval = "" if found is None else f"{found.low:.3f} to {found.high:.3f}"
+    met = (Met.MET if value < aim else Met.MISSED) if found is None else found.under(aim)
+    return Outcome(f"{what}, seconds", f"{value:.3f}", interval, f"under {aim:g}", met)

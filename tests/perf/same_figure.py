@@ -7,7 +7,8 @@ from app.events import TrialEnded
 from app.plans.plan import Plan, Repetition, Step, make_step
 from app.questions import RefusingAsker
 from app.runs.control import Control
-from suites.base import Command, Context, ParsedTrial, Purpose
+from suites.base import Command, Context, Purpose
+from suites.outputs import ParsedTrial
 from suites.parameters import Value
 from tests.perf.host import Lab, lab
 from tests.perf.outcome import Outcome, paired_ratio

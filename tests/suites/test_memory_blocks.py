@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from suites.base import Context, ParsedTrial, complete_values, tuned_values
+from suites.base import Context, complete_values, tuned_values
 from suites.errors import ParameterError
 from suites.facts import Facts
 from suites.memory_blocks import LATENCY, MemoryBlocks
+from suites.outputs import ParsedTrial
 from suites.vocab import Severity, labels
 from tests.messages import messages
 from tests.suites.captured_outputs import capture, series

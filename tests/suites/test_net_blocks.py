@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from suites.base import Context, ParsedTrial, Purpose, complete_values, tuned_values
+from suites.base import Context, Purpose, complete_values, tuned_values
 from suites.errors import ParameterError
 from suites.facts import Facts
 from suites.net_blocks.suite import NetBlocks
 from suites.network_path import Rendezvous
+from suites.outputs import ParsedTrial
 from suites.vocab import Severity, labels
 from tests.messages import messages
 from tests.suites.captured_outputs import capture, series

@@ -1,0 +1,124 @@
+"""benchwright library: back up, merge, lock runs, delete old ones."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from app.cli.common import FAILED, json_verb, plain, print_json, print_table, show_part
+from app.cli.run_list import FilterCommand, complete
+from app.services import Workstation
+from app.store.retention import Deleted
+from suites.quantities import count_text
+
+
+@click.group()
+def library() -> None:
+    """Back up the library, merge another one, lock runs, delete old ones."""
+
+
+@library.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@json_verb
+def backup(workstation: Workstation, file: Path, *, as_json: bool) -> None:
+    """Copy the whole library to the new FILE, also while runs are recorded, and verify the copy."""
+    for found in workstation.back_up(file):
+        if as_json:
+            print_json({"file": str(found.path), "runs": found.runs, "rows": found.rows, "size": found.size})
+        else:
+            click.echo(plain(found.text))
+
+
+@library.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--margins", type=click.Path(path_type=Path), metavar="FILE", help="Also the margins in this margins.toml."
+)
+@json_verb
+def merge(workstation: Workstation, file: Path, margins: Path | None, *, as_json: bool) -> None:
+    """Copy what this library lacks from the library FILE, which is only read; what differs is named and unchanged.
+
+    Finished runs, baselines, calibrations, saved searches and session series.
+    """
+    for found in workstation.merge_library(file, margins):
+        show_part("Merging", found.done, found.total)
+    if as_json:
+        runs = found.runs
+        print_json(
+            {
+                "runs": runs.runs, "present": runs.present, "refused_runs": dict(runs.refused), "added": found.added,
+                "refused": found.refused,
+            }
+        )  # fmt: skip
+    else:
+        click.echo(plain(found.text))
+    if not found.whole:
+        raise SystemExit(FAILED)
+
+
+@library.command()
+@click.argument("runs", nargs=-1, required=True)
+@click.option("--reason", required=True, help="Why the runs must stay; shown when a deletion is refused.")
+@json_verb
+def lock(workstation: Workstation, runs: tuple[str, ...], *, reason: str, as_json: bool) -> None:
+    """Lock RUNS: delete, retain and attach --forget refuse them. Runs of a baseline need no lock."""
+    _print_changed("locked", workstation.lock(runs, reason), as_json=as_json)
+
+
+@library.command()
+@click.argument("runs", nargs=-1, required=True)
+@json_verb
+def unlock(workstation: Workstation, runs: tuple[str, ...], *, as_json: bool) -> None:
+    """Remove the locks of RUNS."""
+    _print_changed("unlocked", workstation.unlock(runs), as_json=as_json)
+
+
+def _print_changed(what: str, runs: Sequence[str], *, as_json: bool) -> None:
+    if as_json:
+        print_json({what: runs})
+    else:
+        click.echo(plain(f"{count_text(len(runs), 'run')} {what}."))
+
+
+@library.command(cls=FilterCommand)
+@click.argument("filters", nargs=-1, metavar="[FILTER...]")
+@click.option("--older", required=True, metavar="AGE", help="Runs that started longer ago: 1y, 26w, 90d, or a date.")
+@click.option("--delete", "deletes", is_flag=True, help="Delete them for good, after confirmation.")
+@click.option("--yes", is_flag=True, help="With --delete: without confirmation.")
+@json_verb
+def retain(
+    workstation: Workstation, filters: tuple[str, ...], *, older: str, deletes: bool, yes: bool, as_json: bool
+) -> None:
+    """List the runs older than AGE that match FILTER, the oldest first; with --delete, delete them for good.
+
+    Locked runs, runs of a baseline and runs that have not ended are kept.
+    """
+    complete(workstation)  # a filter such as -rw=randread would match runs whose parameters are not read yet
+    rows, kept = workstation.expired(older, " ".join(filters))
+    doomed = [row.id for row in rows if row.id not in kept]
+    if not as_json and rows:
+        print_table(
+            ["Run", "Started (UTC)", "Name", "Result", "Kept"],
+            [[row.id, row.summary.started[:16].replace("T", " "), row.summary.name, row.headline, kept.get(row.id, "")]
+             for row in rows],
+        )  # fmt: skip
+    if deletes and doomed and not yes:
+        click.confirm(plain(f"Delete {count_text(len(doomed), 'run')} permanently?"), abort=True, err=True)
+    found = Deleted(len(doomed))
+    for found in workstation.delete_runs(doomed) if deletes else ():
+        show_part("Deleting", found.done, found.total)
+    if as_json:
+        print_json(
+            {
+                "expired": doomed, "kept": kept, "deleted": found.runs, "refused": dict(found.refused),
+                "freed": found.freed,
+            }
+        )  # fmt: skip
+    elif deletes:
+        click.echo(plain(found.text))
+    else:
+        click.echo(
+            plain(f"{count_text(len(doomed), 'run')} would be deleted, {len(kept)} kept. Add --delete to delete.")
+        )
+    if found.refused:
+        raise SystemExit(FAILED)

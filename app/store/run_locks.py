@@ -1,0 +1,72 @@
+"""Locks of runs: what cannot be deleted, and why. Runs of a baseline are locked by use."""
+
+from collections.abc import Mapping, Sequence
+
+from sqlalchemy import Connection, delete, insert, select
+
+from app.store import ownership, run_reader, schema
+from app.store.errors import StoreError
+from app.store.rows import storable
+from app.timestamps import now
+
+LONGEST = 500
+"""Longest reason in characters."""
+
+
+def locks(connection: Connection) -> Mapping[str, str]:
+    """Return the reasons of the locks by run."""
+    table = schema.locks.c
+    return {run: reason for run, reason in connection.execute(select(table.run_id, table.reason)).all()}  # noqa: C416 (rows are no tuples to mypy)
+
+
+def lock(connection: Connection, runs: Sequence[str], reason: str) -> list[str]:
+    """Lock runs, or replace the reason; return their ids. Raises StoreError for a run that does not exist."""
+    text = " ".join(reason.split())
+    if not text or len(text) > LONGEST:
+        raise StoreError("A lock needs a reason.", f"Give one of at most {LONGEST} characters with --reason.")
+    found = list(dict.fromkeys(run_reader.find(connection, run) for run in runs))
+    for run in found:
+        connection.execute(delete(schema.locks).where(schema.locks.c.run_id == run))
+        connection.execute(insert(schema.locks).values(storable({"run_id": run, "reason": text, "locked": now()})))
+    return found
+
+
+def unlock(connection: Connection, runs: Sequence[str]) -> list[str]:
+    """Remove locks; return the runs that had one."""
+    found = dict.fromkeys(run_reader.find(connection, run) for run in runs)
+    table = schema.locks
+    return [run for run in found if connection.execute(delete(table).where(table.c.run_id == run)).rowcount]
+
+
+def kept(connection: Connection) -> Mapping[str, str]:
+    """Return why runs cannot be deleted, by run: locked, pinned, or not ended."""
+    running = dict.fromkeys(ownership.running(connection), "not ended")
+    return running | _pinned(connection) | {run: f"locked: {reason}" for run, reason in locks(connection).items()}
+
+
+def _pinned(connection: Connection) -> dict[str, str]:
+    """Return the newest baseline that contains a run, by run."""
+    table, parts = schema.baselines.c, schema.baseline_parts.c
+    query = select(parts.run_id, table.name, table.version).join(schema.baselines, table.id == parts.baseline)
+    return {run: f"baseline {name}@{version}" for run, name, version in connection.execute(query.order_by(table.id))}
+
+
+def refuse_locked(connection: Connection, run: str) -> None:
+    """Raise StoreError if a run is locked."""
+    table = schema.locks.c
+    reason = connection.execute(select(table.reason).where(table.run_id == run)).scalar()
+    if reason is not None:
+        raise StoreError(
+            f"The run {run} is locked: {reason.rstrip('.')}.", f"Unlock it first: benchwright library unlock {run}"
+        )
+
+
+def refuse_kept(connection: Connection, run: str) -> None:
+    """Raise StoreError if a run is locked, or part of a baseline."""
+    refuse_locked(connection, run)
+    pinned = _pinned(connection).get(run)
+    if pinned is not None:
+        name = pinned.removeprefix("baseline ")
+        raise StoreError(
+            f"The run {run} is part of the {pinned}.", f"Unpin it first: benchwright baseline remove {name}"
+        )
