@@ -1,4 +1,4 @@
-"""Dialog that exports runs as CSV and PNG."""
+"""Dialog that exports runs as CSV, PNG and HTML."""
 
 from collections.abc import Collection, Sequence
 from functools import partial
@@ -60,6 +60,8 @@ class ExportDialog(QDialog):
         self._written = Path()
         self.csv_box = QCheckBox("CSV: summary, and a second file with every sample")
         self.png_box = QCheckBox("PNG: report image")
+        self.html_box = QCheckBox("HTML: report that Benchwright can import, with all samples and raw output")
+        self.redact_box = QCheckBox("Replace names, addresses, ids and paths in the HTML report")
         self.path = line_edit("Folder and name", self._check, text=str(reports_path() / safe_name(name)))
         self.browse_button = push_button("Browse…", self._browse)
         self.message = FieldMessage()
@@ -85,18 +87,23 @@ class ExportDialog(QDialog):
         path = in_row((self.path, 1), self.browse_button, spacing=SPACE[1])
         buttons = button_row(self.open_button, None, self.export_button, self.close_button)
         rows = dialog_column(self, f"Export {many}", WIDTH)
-        fill(rows, self.csv_box, self.png_box, Text("Folder and name, without extension", Tone.MUTED), path)
+        fill(rows, self.csv_box, self.png_box, self.html_box, self.redact_box)
+        fill(rows, Text("Folder and name, without extension", Tone.MUTED), path)
         fill(rows, self.message, self.working, self.outcome, None, buttons)
 
     def _connect(self) -> None:
         for box in (self.csv_box, self.png_box):
             box.setChecked(True)
             box.toggled.connect(self._check)
+        self.redact_box.setChecked(True)
+        self.redact_box.setEnabled(False)
+        self.html_box.toggled.connect(self.redact_box.setEnabled)
+        self.html_box.toggled.connect(self._check)
         self.open_button.hide()
         self.working.cancel_button.hide()
 
     def _endings(self) -> list[str]:
-        ticked = ((self.csv_box, ".csv"), (self.png_box, ".png"))
+        ticked = ((self.csv_box, ".csv"), (self.png_box, ".png"), (self.html_box, ".html"))
         return [ending for box, ending in ticked if box.isChecked()]
 
     def _check(self) -> None:
@@ -129,7 +136,7 @@ class ExportDialog(QDialog):
     def _browse(self) -> None:
         chooser = QFileDialog(self, "Export to", self.path.text(), acceptMode=QFileDialog.AcceptMode.AcceptSave)
         chooser.setOption(QFileDialog.Option.DontConfirmOverwrite)  # this dialog warns itself, for both files
-        chooser.fileSelected.connect(lambda path: self.path.setText(path.removesuffix(".csv").removesuffix(".png")))
+        chooser.fileSelected.connect(lambda path: self.path.setText(_without_ending(path)))
         opened(chooser)
 
     def _export(self) -> None:
@@ -137,9 +144,10 @@ class ExportDialog(QDialog):
             self._wanted = True
             self.working.begin("Looking for files of that name…")
             return
-        text, endings = self.path.text().strip(), self._endings()
+        targets = targets_of(self.path.text().strip(), self._endings())
+        redact = self.redact_box.isChecked()
         job = self._job = BackgroundJob(
-            lambda: _write(self._workstation, self._runs, targets_of(text, endings), self._compared_with), self
+            lambda: _write(self._workstation, self._runs, targets, self._compared_with, redact=redact), self
         )
         self.message.hide()
         self.outcome.hide()
@@ -171,6 +179,10 @@ class ExportDialog(QDialog):
         self.export_button.setEnabled(True)
 
 
+def _without_ending(path: str) -> str:
+    return path.removesuffix(".csv").removesuffix(".png").removesuffix(".html")
+
+
 def targets_of(text: str, endings: Sequence[str]) -> list[Path]:
     """Return the files of each of `endings` for the folder and name `text`; none without a name."""
     base = typed_path(text)
@@ -182,13 +194,22 @@ def _write(
     runs: Sequence[str],
     targets: Sequence[Path],
     compared_with: tuple[Margins, str, Collection[str]],
+    *,
+    redact: bool,
 ) -> list[Path]:
-    """Write `runs` to each of `targets` in the format of its extension; return all files written."""
+    """Write `runs` to each of `targets` in the format of its extension, with `redact` the HTML report without names.
+
+    Return all files written.
+    """
     written: list[Path] = []
     for path in targets:
         make_folder(path.parent, "Choose another folder.")
         if path.suffix == ".csv":
             written += workstation.export_csv(runs, path)
+        elif path.suffix == ".html" and redact:
+            written.append(workstation.export_redacted_html(runs, path))
+        elif path.suffix == ".html":
+            written.append(workstation.export_html(runs, path))
         else:
-            written.append(workstation.export_png(runs, path, *compared_with))
+            written.append(workstation.export_image(runs, path, *compared_with))
     return written

@@ -227,18 +227,19 @@ def write_report(
     bands: Sequence[Band],
     path: Path,
     *,
+    kind: str = "png",
     scale: float = 1.0,
     comparison: Comparison | None = None,
     distributions: Sequence[Distribution] = (),
     charts: Mapping[str, Sequence[Chart]] = MappingProxyType({}),
 ) -> Path:
-    """Write the report of `records` to `path` as PNG, 1200 pixels wide times `scale`; return `path`.
+    """Write the report of `records` to `path` as PNG, 1200 pixels wide times `scale`, or as `kind`; return `path`.
 
     A single run is drawn with the `bands` of its pinned baselines; of several, the first is the baseline. `samples` and
     `telemetry` are by run id, `charts` by the step's name. Raises WriteError.
     """
     sheet = draw_report(records, samples, telemetry, bands, comparison, distributions=distributions, charts=charts)
-    return write_whole(path, sheet.png(scale))
+    return write_whole(path, sheet.drawn(kind, scale))
 
 
 def draw_report(

@@ -94,7 +94,9 @@ def _draw_state(sheet: Sheet, record: RunRecord, x: float) -> None:
 
 VERDICT_MARKS: Mapping[Trust, tuple[str, str]] = {  # sign and colour
     Trust.VALID: ("✔", GOOD),
+    Trust.UNVERIFIED: ("○", INFO),
     Trust.CAVEATS: ("●", INFO),
+    Trust.UNDECIDED: ("?", WARNING),
     Trust.DOUBTFUL: ("▲", WARNING),
     Trust.INVALID: ("✖", ERROR),
 }

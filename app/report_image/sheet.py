@@ -252,6 +252,10 @@ class Sheet:
 
     def png(self, scale: float = 1.0) -> bytes:
         """Return the sheet as PNG, WIDTH times `scale` pixels wide, its height up to `y`."""
+        return self.drawn("png", scale)
+
+    def drawn(self, kind: str, scale: float = 1.0) -> bytes:
+        """Return the sheet as ``png``, ``pdf`` or ``svg``, without a date, its height up to `y`."""
         height = round(self.y + MARGIN)
         figure = Figure(figsize=(WIDTH / DPI, height / DPI), dpi=DPI * scale, facecolor=PAPER)
         FigureCanvasAgg(figure)
@@ -263,5 +267,13 @@ class Sheet:
                 fontproperties=font(text.style, text.text), ha=text.align, va="baseline", parse_math=False,
             )  # fmt: skip
         buffer = BytesIO()
-        figure.savefig(buffer, format="png", dpi="figure", metadata={"Software": "Benchwright"})
+        figure.savefig(buffer, format=kind, dpi="figure", metadata=_METADATA[kind])
         return buffer.getvalue()
+
+
+_METADATA: dict[str, dict[str, str | None]] = {
+    "png": {"Software": "Benchwright"},
+    "pdf": {"Creator": "Benchwright", "CreationDate": None},
+    "svg": {"Creator": "Benchwright", "Date": None},
+}
+"""What the files have besides the picture; matplotlib adds the date if it is not None."""

@@ -41,7 +41,6 @@ from suites.quantities import (
     share_text,
     times_text,
 )
-from suites.verdict import Trust
 from suites.vocab import Labels, Metric
 
 GAP = 16
@@ -296,7 +295,7 @@ def result_rows(record: RunRecord) -> list[TableRow]:
 
 
 def _reduced(one: StepResult) -> bool:
-    return one.trust is not None and one.trust.rank >= Trust.DOUBTFUL.rank
+    return one.trust is not None and one.trust.in_doubt
 
 
 def single_run_columns(shown: ReportStep) -> tuple[ImageColumn, ...]:

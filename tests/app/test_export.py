@@ -19,9 +19,10 @@ from app.store.store import Store
 from app.summary import run_to_json
 from app.verdict.stored import energy_of_run
 from remote.telemetry.telemetry_metrics import POWER
-from suites.base import Command, ParsedTrial, Purpose
+from suites.base import Command, Purpose
 from suites.command.parameters import WALL_TIME
 from suites.errors import BenchwrightError
+from suites.outputs import ParsedTrial
 from suites.vocab import Figure, Sample, labels
 from tests.app import run_events
 from tests.app.run_events import IOPS, P99, READ

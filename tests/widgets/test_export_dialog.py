@@ -47,6 +47,26 @@ def test_both_files_are_written_and_named(qtbot: QtBot, workstation: Workstation
     qtbot.waitUntil(lambda: dialog.message.label.text() == MESSAGES["short_png_will_be_replaced"])
 
 
+@pytest.mark.parametrize("redact", [True, False])
+def test_an_html_report_is_redacted_unless_the_user_wants_the_names(
+    qtbot: QtBot, workstation: Workstation, run_id: str, tmp_path: Path, *, redact: bool
+) -> None:
+    dialog = _shown(qtbot, workstation, run_id, tmp_path / "report")
+    assert not dialog.redact_box.isEnabled()
+    dialog.csv_box.setChecked(False)
+    dialog.png_box.setChecked(False)
+    dialog.html_box.setChecked(True)
+    assert dialog.redact_box.isEnabled()
+    assert dialog.redact_box.isChecked()
+    dialog.redact_box.setChecked(redact)
+    _export(qtbot, dialog)
+    assert [path.name for path in tmp_path.glob("report*")] == ["report.html"]
+    text = (tmp_path / "report.html").read_text()
+    assert ("web-1" in text) is not redact
+    assert ("host-A" in text) is redact
+    assert [run.id for run in workstation.runs_to_import(tmp_path / "report.html")] == [run_id]
+
+
 def test_no_edit_looks_at_a_file_on_the_windows_thread(
     qtbot: QtBot, workstation: Workstation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,0 +1,186 @@
+"""Replacement of values in texts, bytes and JSON, in the encodings in which tools and formats write them."""
+
+import base64
+import binascii
+import html
+import json
+import re
+import shlex
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from urllib.parse import quote, quote_plus
+
+_LEFT = (
+    r"(?:(?<![^\W_])|(?<=\\[abfnrtv])|(?<=%[0-9A-Fa-f]{2})|(?<=\\u[0-9a-fA-F]{4})|(?<=\\x[0-9A-Fa-f]{2})"
+    r"|(?<=\\[0-7]{3})|(?<=\x1b\[[0-9]m)|(?<=\x1b\[[0-9]{2}m))"
+)
+"""Where a word begins: not after a letter or digit, unless that is the end of an escape."""
+
+_RIGHT = r"(?![^\W_])"
+_BASE64 = re.compile(r"(?<![A-Za-z0-9+/_=-])[A-Za-z0-9+/_-]{12,}={0,2}(?![A-Za-z0-9+/=_-])")
+LONGEST_PACKED = 16 * 2**20
+"""Bytes of a compressed part that are looked into; a longer one is left out."""
+
+_TOKENS = frozenset({"format", "suite", "unit", "purpose", "better", "policy", "order", "profile", "metric"})
+"""Keys of JSON whose values are words of this program, which a host may be named like."""
+
+LEFT_OUT = "[left out: too long to redact]"
+
+
+class Replacement:
+    """Replaces values wherever they are words, longest first; counts what was replaced by value.
+
+    `strong` values are replaced in any text, in any case. `weak` ones are ordinary or very short words: they are
+    replaced where they are a whole string, a component of a path, or a part of an address.
+    """
+
+    def __init__(self, strong: Mapping[str, str], weak: Mapping[str, str]) -> None:
+        self._whole = {**weak, **strong}
+        self.counts = Counter[str]()
+        self._owner = dict[str, str]()
+        self._new = dict[str, str]()
+        self._written = dict[str, str]()
+        for value, new in strong.items():
+            for written in variants(value):
+                self._new.setdefault(written.lower(), new)
+                self._owner.setdefault(written.lower(), value)
+                self._written.setdefault(written.lower(), written)
+        places = "|".join(map(re.escape, sorted(weak, key=len, reverse=True)))
+        self._weak = weak
+        self._weak_places = (
+            re.compile(rf"(?<=[/@])(?:{places}){_RIGHT}|{_LEFT}(?:{places})(?=@)") if places else re.compile(r"(?!)")
+        )
+
+    def text(self, text: str) -> str:
+        """Return `text` with the values replaced."""
+        if text in self._whole:
+            self.counts[text] += 1
+            return self._whole[text]
+        return _BASE64.sub(self._unpacked, self._plain(text))
+
+    def data(self, data: bytes) -> bytes:
+        """Return `data` with the values replaced; bytes that are no UTF-8 are unchanged."""
+        if packed := _decompressed(data):
+            found, format_bits = packed
+            compressor = zlib.compressobj(wbits=format_bits)
+            return compressor.compress(self.data(found)) + compressor.flush()
+        if data[:2] == b"\x1f\x8b":
+            return LEFT_OUT.encode()
+        return self.text(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+
+    def stored(self, text: str) -> str:
+        """Return a stored text with the values replaced, within its strings if it is JSON."""
+        if text[:1] in {"{", "["}:
+            try:
+                content = json.loads(text)
+            except (ValueError, RecursionError):
+                return self.text(text)
+            return json.dumps(self.json(content))
+        return self.text(text)
+
+    def json(self, content: object) -> object:
+        """Return JSON with the values replaced in its strings and keys."""
+        if isinstance(content, str):
+            return self.text(content)
+        if isinstance(content, list):
+            return [self.json(each) for each in content]
+        if isinstance(content, dict):
+            return {self._key(key): each if key in _TOKENS else self.json(each) for key, each in content.items()}
+        return content
+
+    def _key(self, key: str) -> str:
+        """Return a key; an ordinary word is the name of a field."""
+        return key if key in self._weak else self.text(key)
+
+    def _plain(self, text: str) -> str:
+        folded = text.lower()
+        found = (self._written[each] for each in self._new if each in folded)
+        present = tuple(sorted(found, key=len, reverse=True))
+        if present:
+            text = _pattern(present).sub(self._replaced, text)
+        return self._weak_places.sub(self._replaced_weak, text)
+
+    def _replaced(self, match: re.Match[str]) -> str:
+        key = match[0].lower()
+        self.counts[self._owner[key]] += 1
+        return self._new[key]
+
+    def _replaced_weak(self, match: re.Match[str]) -> str:
+        self.counts[match[0]] += 1
+        return self._weak[match[0]]
+
+    def _unpacked(self, match: re.Match[str]) -> str:
+        """Return a word of base64 whose content has a value with that replaced; any other word as it is."""
+        word = match[0].rstrip("=")
+        plain = word.translate(str.maketrans("-_", "+/"))
+        try:
+            content = base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True)
+        except (binascii.Error, ValueError):
+            return match[0]
+        if _decompressed(content) is None and not _is_text(content):
+            return match[0]
+        found = self.data(content)
+        return match[0] if found == content or _same(found, content) else base64.b64encode(found).decode()
+
+
+def _is_text(content: bytes) -> bool:
+    text = content.decode("utf-8", "replace")
+    return sum(each.isprintable() or each.isspace() for each in text) >= 0.8 * len(text)
+
+
+def _same(first: bytes, second: bytes) -> bool:
+    """Return whether two compressed contents are the same."""
+    one, other = _decompressed(first), _decompressed(second)
+    return one is not None and other is not None and one[0] == other[0]
+
+
+def _decompressed(data: bytes) -> tuple[bytes, int] | None:
+    """Return the content of gzip or zlib data and the format; None for other data, or more than LONGEST_PACKED."""
+    if data[:2] != b"\x1f\x8b" and data[:2] not in {b"\x78\x01", b"\x78\x9c", b"\x78\xda"}:
+        return None
+    bits = 31 if data[:2] == b"\x1f\x8b" else 15
+    decompressor = zlib.decompressobj(wbits=bits)
+    try:
+        found = decompressor.decompress(data, LONGEST_PACKED)
+    except zlib.error:
+        return None
+    return (found, bits) if decompressor.eof and not decompressor.unused_data else None
+
+
+@lru_cache(maxsize=256)
+def _pattern(present: tuple[str, ...]) -> re.Pattern[str]:
+    """Return the pattern of the values that a text has, longest first."""
+    parts = (f"{_LEFT * _wordy(one[0])}{re.escape(one)}{_RIGHT * _wordy(one[-1])}" for one in present)
+    return re.compile("|".join(parts), re.IGNORECASE)
+
+
+def _wordy(character: str) -> bool:
+    return character.isalnum()
+
+
+def variants(value: str) -> Iterator[str]:
+    """Yield `value` as it is and as JSON, HTML, URLs, shells, mount tables, device mapper and systemd write it."""
+    yield value
+    escaped = (json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1])
+    found = [
+        *escaped,
+        *(each.replace("/", "\\/") for each in escaped),
+        html.escape(value),
+        html.escape(value, quote=False),
+        html.escape(value).replace("&#x27;", "&#39;").replace("&quot;", "&#34;"),
+        quote(value),
+        quote(value, safe=""),
+        quote_plus(value),
+        value.replace("'", "'\"'\"'"),
+        value.replace("'", "'\\''"),
+        shlex.quote(value).strip("'"),
+        re.sub(r"([^\w@%+=:,./-])", r"\\\1", value),
+        value.replace("\\", "\\134").replace(" ", "\\040").replace("\t", "\\011"),
+        value.replace("-", "--"),
+        value.replace("-", "\\x2d"),
+        value.replace("-", "\\\\x2d"),
+        value.encode("ascii", "xmlcharrefreplace").decode(),
+    ]
+    yield from (each for each in dict.fromkeys(found) if each != value)

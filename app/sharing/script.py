@@ -1,0 +1,91 @@
+"""Shell script that repeats the commands of a run by hand, without Benchwright."""
+
+import base64
+import shlex
+from collections.abc import Iterator, Sequence
+
+from app.plans.plan import host_label
+from app.records import RunRecord
+from app.runs.delivery import content_of
+from suites.base import Command, Purpose, directories_of
+from suites.host_files import HostFile
+
+_NO_DIRECTORY = '"${TMPDIR:-/tmp}"'
+"""Where a test runs that uses no disk."""
+
+_HEAD = """\
+set -eu
+trials=${TRIALS:-%d}
+directory=
+trap 'rm -rf "$directory"' EXIT
+enter() {
+cd "$1"
+rm -rf "$directory"
+directory=$(mktemp -d "$PWD/benchwright-XXXXXX")
+cd "$directory"
+}
+"""
+
+
+def script_text(record: RunRecord) -> str:
+    """Return the commands of the first trial of each step as a POSIX shell script, repeated as often as it was planned.
+
+    Commands of a peer are comments: they run on another host. Files that this computer copied or built are required
+    beside the script's commands unless their content is known.
+    """
+    summary = record.summary
+    lines = [
+        "#!/bin/sh",
+        f"# {_line(record.plan.name)}: run {summary.id}, on {_line(', '.join(map(host_label, record.plan.hosts)))}",
+        "# shellcheck disable=SC2016  # words of commands are literal",
+        "# Measures the same by hand; set TRIALS for another number of trials. Read it before you run it.",
+        _HEAD % record.plan.repetition.trials,
+    ]
+    for step in record.plan.steps:
+        trial = next((one.trial for one in record.trials if one.trial.step == step.name and one.trial.commands), None)
+        if trial is not None:
+            version = f" ({_line(trial.tool_version)})" if trial.tool_version else ""
+            where = next(iter(directories_of(step.suite, step.on(trial.host).whole_values())), "")
+            lines += [f"# {_line(step.name)}{version}", f"enter {shlex.quote(where) if where else _NO_DIRECTORY}"]
+            lines += [*_step(trial.commands), ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _step(commands: Sequence[Command]) -> Iterator[str]:
+    own = [command for command in commands if not command.on_peer]
+    for file in dict.fromkeys(file for command in own for file in command.files):
+        yield from _file(file)
+    yield from (f"# On the peer, first: {_line(command.line)}" for command in commands if command.on_peer)
+    yield from (command.line for command in own if command.purpose is Purpose.PREPARE)
+    servers = [command for command in own if command.purpose is Purpose.SERVE]
+    for number, command in enumerate(servers):
+        yield f"{command.line} &\nserver{number}=$!\nsleep 1"
+    measuring = [command.line for command in own if command.purpose is Purpose.MEASURE]
+    if measuring:
+        yield "trial=1"
+        yield 'while [ "$trial" -le "$trials" ]; do'
+        yield from measuring
+        yield "trial=$((trial + 1))"
+        yield "done"
+    yield from (f'kill "$server{number}" || true' for number in range(len(servers)))
+    yield from (command.line for command in own if command.purpose is Purpose.CLEAN_UP)
+
+
+def _file(file: HostFile) -> Iterator[str]:
+    """Yield the lines that write a file, or that stop without one whose content is on another computer."""
+    name = shlex.quote(f"./{file.name}")
+    if file.text or file.resource:
+        yield f"base64 -d > {name} <<'END'"
+        yield base64.encodebytes(content_of(file)).decode().rstrip()
+        yield "END"
+    else:
+        source = file.local or (file.build.sources[0] if file.build is not None else "")
+        message = shlex.quote(f"Missing {file.name}: {_line(source)} was copied or built by Benchwright.")
+        yield f"[ -e {name} ] || {{ echo {message} >&2; exit 1; }}"
+    if file.executable:
+        yield f"chmod +x {name}"
+
+
+def _line(text: str) -> str:
+    """Return `text` as one line, for a comment."""
+    return " ".join(text.split())

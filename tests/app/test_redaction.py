@@ -1,0 +1,235 @@
+"""What identifies hosts and people is in no redacted export: canaries in every fact, name, note and output."""
+
+import base64
+import gzip
+import html
+import json
+import re
+import zlib
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass, replace
+from pathlib import Path
+from typing import Any, get_args, get_type_hints
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.events import FactsRead, FindingRaised, Moment, OutputRead, RunStarted, TelemetryRead, TrialStarted
+from app.hosts.hosts import HostEntry
+from app.library_rows import Annotation
+from app.plans.plan_remarks import Acknowledged
+from app.services import Workstation
+from app.sharing.redaction import IDENTIFYING_FACTS, PUBLIC_FACTS, text_facts
+from app.sharing.replacement import Replacement, variants
+from suites.base import Command
+from suites.facts import Absent, Facts
+from suites.vocab import Sample, labels
+from tests.program import DONE, benchwright
+from tests.widgets.library_runs import CLOCK, CPU_USER, FINDING, Made, events, recorder
+
+RUN = "20260101-000000-0001"
+HOST = "zq-host-7.zqcorp.example"
+CANARY = re.compile(rb"zq[\w-]{4,}|ZQ-HOST|203\.0\.113\.\d+|02:00:5e:00:53:0[0-9a-f]|2001:db8::\w+")
+"""What every planted value is recognised by."""
+
+
+def canary_facts() -> Facts:
+    """Return facts with a canary in each that identifies."""
+    found = _planted(Facts, "")
+    return replace(found, host=HOST, read_at="2026-01-01T00:00:00+00:00")
+
+
+def _planted(kind: Any, path: str) -> Any:
+    """Return a dataclass of facts in which each text has a canary of its own if it identifies."""
+    given: dict[str, Any] = {}
+    hints = get_type_hints(kind)
+    for each in fields(kind):
+        own = f"{path}.{each.name}" if path else each.name
+        hint = hints[each.name]
+        kinds = [one for one in (hint, *get_args(hint)) if one is not Absent]
+        parts = [one for of in kinds for one in (of, *get_args(of))]
+        inner = next((one for one in parts if is_dataclass(one) and one is not Absent), None)
+        several = any(getattr(one, "__origin__", None) is tuple for one in kinds)
+        if inner is not None:
+            given[each.name] = (_planted(inner, own),) if several else _planted(inner, own)
+        elif str in parts:
+            text = _canary(own) if own in IDENTIFYING_FACTS else "public"
+            given[each.name] = (text,) if several else text
+        elif float in parts or int in parts:
+            if each.name == "value":
+                given[each.name] = 1.0
+            elif each.name in {"level", "node", "package"}:
+                given[each.name] = 1
+            elif each.name == "cpus" and several:
+                given[each.name] = (0,)
+    return kind(**given)
+
+
+def _canary(path: str) -> str:
+    name = "zq" + re.sub(r"\W", "", path)
+    how = IDENTIFYING_FACTS[path]
+    return {
+        "path": f"/srv/{name}/zqdir",
+        "place": f"{name}:/export/zqdir",
+        "places": f"root=/dev/mapper/{name} addr=203.0.113.9 2001:db8::99/64 02:00:5e:00:53:01",
+        "words": f"mount sdb1 /srv/{name}",
+    }.get(how, name)
+
+
+def test_every_fact_in_text_is_known_to_identify_or_to_be_public() -> None:
+    paths = {path for path, _ in text_facts(canary_facts())}
+    assert paths == {*IDENTIFYING_FACTS, *PUBLIC_FACTS}
+    assert not PUBLIC_FACTS & set(IDENTIFYING_FACTS)
+
+
+OUTPUT = "\n".join([
+    "Linux zq-host-7 6.1.0-28 #1 SMP", "connected to 203.0.113.9 port 5201", "link 02:00:5e:00:53:01",
+    json.dumps({"text": "line\nzq-host-7\tzquser"}), html.escape("<zq-host-7&zqcorp>"),
+    quote("/srv/zqdir?zquser", safe=""),
+    base64.b64encode(b"user zquser on zq-host-7 at 203.0.113.9").decode(), "/home/zquser/fio.0.0 ZQ-HOST-7",
+    base64.b64encode(gzip.compress(b"zq-host-7 " * 9)).decode(), "\x1b[1mzq-host-7\x1b[0m",
+])  # fmt: skip
+
+
+def planted(workstation: Workstation) -> None:
+    """Record a run with canaries everywhere."""
+    made = Made(RUN, iops=(1000.0, 1010.0), samples=3, host=HOST, name="zqplan check", question="Why is zqcorp slow?")
+    with recorder(workstation, made) as writing:
+        for event in events(made):
+            match event:
+                case RunStarted():
+                    plan = replace(
+                        event.plan,
+                        steps=tuple(
+                            replace(step, values={**step.values, "directory": "/srv/zqdir"})
+                            for step in event.plan.steps
+                        ),
+                        acknowledged=(Acknowledged("interval", "zquser said so"),),
+                    )
+                    event = replace(event, plan=plan)  # noqa: PLW2901
+                case FactsRead():
+                    event = replace(event, facts=canary_facts())  # noqa: PLW2901
+                case TrialStarted():
+                    words = (*event.trial.commands[0].argv, "--directory=/srv/zqdir", "--client=zquser@zq-host-7")
+                    trial = replace(event.trial, commands=(Command(words),))
+                    event = replace(event, trial=trial)  # noqa: PLW2901
+                case OutputRead():
+                    data = OUTPUT.encode()  # in two pieces, the border in the middle of a name
+                    cut = data.index(b"zq-host-7") + 4
+                    writing.record(replace(event, data=data[:cut]))
+                    event = replace(event, data=data[cut:])  # noqa: PLW2901
+                case TelemetryRead():
+                    sample = Sample(CLOCK, CPU_USER, 3.0, labels(device="zqvg-zqdata"))
+                    event = replace(event, samples=(*event.samples, sample))  # noqa: PLW2901
+                case _:
+                    pass
+            writing.record(event)
+            if isinstance(event, FactsRead) and event.moment is Moment.BEFORE:
+                measured = "zq-host-7 (203.0.113.9) writes to /srv/zqdir"
+                writing.record(FindingRaised(replace(FINDING, measured=measured, host=HOST, step=None)))
+    workstation.annotate({RUN: Annotation(name="zqname", note="ask zquser", tags=("zqtag",))})
+
+
+@pytest.fixture
+def workstation(tmp_path: Path) -> Iterator[Workstation]:
+    made = Workstation(tmp_path / "runs.sqlite3", tmp_path / "hosts.toml")
+    made.save_hosts(HostEntry(HOST, host_name="203.0.113.9", user="zquser", jump="zqjump@zqbastion"))
+    planted(made)
+    yield made
+    made.close()
+
+
+def test_no_canary_is_in_any_export(workstation: Workstation, tmp_path: Path) -> None:
+    assert CANARY.search((tmp_path / "runs.sqlite3").read_bytes())
+    out = tmp_path / "out"
+    out.mkdir()
+    with workstation.redacted([RUN]) as source:
+        shared, runs = source.workstation, source.runs
+        shared.export_csv(runs, out / "a.csv")
+        shared.export_parquet(runs, out / "a.parquet")
+        shared.export_image(runs, out / "a.png")
+        list(shared.export_library(runs, out / "a.sqlite3"))
+        copied = shared.load(runs[0])
+        output = shared.output(RUN, 1)["stdout"]
+    for path in out.iterdir():
+        assert not CANARY.search(path.read_bytes()), (path, CANARY.findall(path.read_bytes()))
+    unpacked = [base64.b64decode(word) for word in re.findall(rb"[A-Za-z0-9+/=]{24,}", output)]
+    assert len(unpacked) == 2
+    texts = [unpacked[0], gzip.decompress(unpacked[1])]
+    assert not any(map(CANARY.search, texts))
+    assert texts[1] == b"host-A " * 9
+    assert copied.plan.hosts == ("host-A",)
+    assert copied.plan.name == "plan-A"
+    assert [one.value for one in copied.trials[0].figures] == [
+        one.value for one in workstation.load(RUN).trials[0].figures
+    ]
+    assert copied.plan.hash() == copied.plan_hash
+    assert all(f"{name}-" in source.preview.text for name in ("host", "user", "address", "MAC", "serial", "path"))
+
+
+def test_one_name_is_replaced_alike_everywhere(workstation: Workstation) -> None:
+    with workstation.redacted(["last"]) as source:
+        record = source.workstation.load("last")
+        output = source.workstation.output(RUN, 1)["stdout"].decode()
+    assert record.facts_before["host-A"].system.host_name == "host-A"
+    assert "Linux host-A 6.1.0-28" in output
+    assert "\x1b[1mhost-A\x1b[0m" in output
+    assert record.trials[0].trial.commands[0].argv[-1].endswith("@host-A")
+    assert record.plan.steps[0].values["directory"].startswith("/srv/path-")  # type: ignore[union-attr]
+
+
+WORDS = st.text("abcdefghijklmnopqrstuvwxyzäßé0123456789.-_ '\"&<>%$+", min_size=5, max_size=20).map(
+    lambda text: f"q{text.strip()}z"
+)
+
+
+@given(WORDS, st.sampled_from(["{}", "x {} y", "/srv/{}/f", "u@{}:22", "\n{}\t", "({})"]))
+def test_a_value_is_found_in_every_encoding(value: str, around: str) -> None:
+    change = Replacement({value: "host-A"}, {})
+    plain = around.format(value)
+    encodings = (
+        lambda text: text, json.dumps, html.escape, lambda text: quote(text, safe=""), quote,
+        lambda text: base64.b64encode(f"some text: {text} end".encode()).decode(),
+    )  # fmt: skip
+    for encode in encodings:
+        found = change.text(encode(plain))
+        assert encode(around.format("host-A")) == found, (encode, plain)
+    packed = change.data(gzip.compress(plain.encode()))
+    assert gzip.decompress(packed) == around.format("host-A").encode()
+    assert value in variants(value)
+
+
+@pytest.mark.parametrize(("name", "text", "expected"), [
+    ("a", "a database of a host, root@a", "a database of a host, root@N"),
+    ("data", "data written to /srv/data/x", "data written to /srv/N/x"),
+])  # fmt: skip
+def test_weak_values(name: str, text: str, expected: str) -> None:
+    assert Replacement({}, {name: "N"}).text(text) == expected
+
+
+def test_the_command_line_previews_and_redacts(workstation: Workstation, tmp_path: Path) -> None:
+    library = workstation.library_path
+    shown = benchwright("--store", library, "export", "last", "--preview")
+    assert shown.status == DONE, shown.err
+    assert f"{HOST} -> host-A" in shown.out
+    found = benchwright("--store", library, "export", "last", "--redact", "--csv", tmp_path / "x.csv")
+    assert found.status == DONE, found.err
+    assert not CANARY.search((tmp_path / "x.csv").read_bytes())
+
+
+def test_pdf_and_svg_have_no_canary_and_no_date(workstation: Workstation, tmp_path: Path) -> None:
+    pdf, svg = tmp_path / "x.pdf", tmp_path / "x.svg"
+    library = workstation.library_path
+    found = benchwright("--store", library, "export", "last", "--redact", "--pdf", pdf, "--svg", svg)
+    assert found.status == DONE, found.err
+    assert pdf.read_bytes().startswith(b"%PDF-")
+    assert b"<svg " in svg.read_bytes()
+    for path in (pdf, svg):
+        content = path.read_bytes()
+        parts = re.findall(rb"stream\r?\n(.*?)\r?\nendstream", content, re.DOTALL)
+        unpacked = b"".join(zlib.decompress(part) for part in parts if part[:1] == b"x")
+        assert not CANARY.search(content + unpacked)
+        assert b"CreationDate" not in content
+        assert b"dc:date" not in content

@@ -1,0 +1,87 @@
+"""The script of a run passes shellcheck and, run by a shell, starts exactly the commands of the run."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from app.records import RunRecord
+from app.services import Workstation
+from app.sharing.script import script_text
+from suites.base import Command, Purpose
+from suites.host_files import HostFile
+from tests.program import DONE, benchwright
+from tests.widgets.library_runs import Made, record
+
+RUN = Made("20260101-000000-0001", iops=(1000.0, 1010.0, 1005.0), cpu=(8000.0, 8010.0), samples=2, name="a\nrm -rf x")
+
+
+@pytest.fixture
+def workstation(tmp_path: Path) -> Iterator[Workstation]:
+    made = Workstation(tmp_path / "runs.sqlite3", tmp_path / "hosts.toml")
+    record(made, RUN)
+    yield made
+    made.close()
+
+
+def checked(script: Path) -> None:
+    """Fail for anything that shellcheck reports."""
+    shellcheck = Path(sys.executable).with_name("shellcheck")
+    found = subprocess.run([shellcheck, script], capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stdout
+
+
+def started(script: Path, folder: Path, *programs: str, **variables: str) -> list[tuple[str, ...]]:
+    """Run a script in which `programs` only log their words and the file beside them; return what was started."""
+    log, shims = folder / "log", folder / "shims"
+    shims.mkdir()
+    for name in programs:
+        shim = shims / name
+        shim.write_text(f'#!/bin/sh\nprintf "%s\\0" {name} "$@" >> {log}\nprintf "\\n\\0" >> {log}\n')
+        shim.chmod(0o755)
+    path = f"{shims}{os.pathsep}{os.environ['PATH']}"
+    shell = shutil.which("dash") or "/bin/sh"
+    subprocess.run([shell, script], env={**os.environ, "PATH": path, **variables}, cwd=folder, check=True, timeout=60)
+    return [tuple(words.split("\0")[:-1]) for words in log.read_text().split("\n\0")[:-1]]
+
+
+def commands(found: RunRecord, step: str) -> list[tuple[str, ...]]:
+    return [one.trial.commands[0].argv for one in found.trials if one.trial.step == step]
+
+
+def test_the_script_starts_the_commands_of_the_run(workstation: Workstation, tmp_path: Path) -> None:
+    script = tmp_path / "run.sh"
+    ran = benchwright("--store", workstation.library_path, "export", "last", "--script", script)
+    assert ran.status == DONE, ran.err
+    checked(script)
+    found = workstation.load("last")
+    disk, cpu = (commands(found, step.name) for step in found.plan.steps)
+    assert started(script, tmp_path, "fio", "sysbench") == [*disk, cpu[0], cpu[0], cpu[0]]
+    assert f"enter {found.plan.steps[0].values['directory']}\n" in script.read_text()
+
+
+def test_files_peers_servers_and_hostile_words(workstation: Workstation, tmp_path: Path) -> None:
+    found = workstation.load("last")
+    text = "END\n$(touch owned)\n'\n"
+    words = ("fio", "./job.fio", 'a\'b $(touch owned) `touch owned` "x"\nline', "*")
+    given = (
+        Command(("prepare", "x"), Purpose.PREPARE, files=(HostFile("job.fio", text=text),)),
+        Command(("serve", "-s"), Purpose.SERVE, on_peer=True),
+        Command(("serve", "-l"), Purpose.SERVE),
+        Command(words),
+        Command(("tidy",), Purpose.CLEAN_UP),
+    )
+    first = replace(found.trials[0], trial=replace(found.trials[0].trial, commands=given))
+    script = tmp_path / "run.sh"
+    script.write_text(script_text(replace(found, trials=(first,))))
+    checked(script)
+    log = started(script, tmp_path, "fio", "prepare", "serve", "tidy", TRIALS="2")
+    expected = [("prepare", "x"), ("serve", "-l"), words, words, ("tidy",)]
+    assert [one for one in log if one[0] != "kill"] == expected
+    assert not list(tmp_path.rglob("owned"))
+    assert next(line for line in script.read_text().splitlines() if line.endswith("serve -s")).startswith("#")

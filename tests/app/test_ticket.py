@@ -1,0 +1,75 @@
+"""The ticket text: what was measured, what limited it, what was excluded and how to reproduce it, on one screen."""
+
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from app.checks.limits.hypothesis import Hypothesis
+from app.services import Workstation
+from suites.verdict import Limiter, Trust
+from tests.app.test_redaction import CANARY, planted
+from tests.program import BAD_INPUT, DONE, FAILED, benchwright
+from tests.widgets.library_runs import Made, record
+
+RUN = "20260101-000000-0002"
+LINES = 60
+"""Lines of a screen."""
+
+
+@pytest.fixture
+def workstation(tmp_path: Path) -> Iterator[Workstation]:
+    made = Workstation(tmp_path / "runs.sqlite3", tmp_path / "hosts.toml")
+    made_run = Made(RUN, iops=(1000.0, 1010.0, 1005.0), cpu=(8000.0, 8010.0), samples=10, trust=Trust.CAVEATS)
+    record(made, replace(made_run, host="db-7|x", name="volume_check"))
+    yield made
+    made.close()
+
+
+def test_it_has_results_limit_exclusions_and_the_commands(workstation: Workstation) -> None:
+    text = workstation.ticket_text(RUN)
+    assert len(text.splitlines()) <= LINES
+    assert "### Volume\\_check" in text
+    row = next(line for line in text.splitlines() if line.startswith("| disk random read"))
+    assert "db-7\\|x" in row
+    assert all(part in row for part in ("IOPS", "± ", "| 3 |", "limited by the device"))
+    assert any(line.startswith("- **Checked, not found**") and "db-7" in line for line in text.splitlines())
+    assert "**Not checked**" in text
+    block = re.search(r"^```sh\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    assert block is not None
+    ran = [trial.trial.commands[0] for trial in workstation.load(RUN).trials]
+    lines = [line for line in block[1].splitlines() if not line.startswith("#")]
+    assert [tuple(shlex.split(line)) for line in lines] == list(dict.fromkeys(command.argv for command in ran))
+    assert "fio-3.33" in block[1]
+
+
+def test_not_the_limit_lists_how_far_each_was_used(workstation: Workstation, monkeypatch: pytest.MonkeyPatch) -> None:
+    used = {Limiter.CPU: 0.41, Limiter.STEAL: 0.95, Limiter.LINK: None}
+    found = tuple(Hypothesis(limiter, share, "", "") for limiter, share in used.items())
+    monkeypatch.setattr("app.sharing.ticket.hypotheses_of", lambda _trial: found)
+    text = workstation.ticket_text(RUN)
+    assert "**Not the limit**: disk random read, db-7\\|x: the CPU (41 %)." in text
+
+
+def test_no_canary_is_in_a_ticket(tmp_path: Path) -> None:
+    made = Workstation(tmp_path / "c.sqlite3", tmp_path / "hosts.toml")
+    planted(made)
+    assert CANARY.search(made.ticket_text("last").encode())
+    text = made.redacted_ticket("last")
+    made.close()
+    assert not CANARY.search(text.encode())
+    assert "host-A" in text
+    shown = benchwright("--store", made.library_path, "export", "last", "--ticket", tmp_path / "t.md")
+    assert shown.status == DONE, shown.err
+    assert (tmp_path / "t.md").read_text() == text
+    plain = benchwright("--store", made.library_path, "export", "last", "--no-redact", "--ticket", tmp_path / "p.md")
+    assert plain.status == DONE, plain.err
+    assert CANARY.search((tmp_path / "p.md").read_bytes())
+
+
+def test_a_ticket_is_of_one_run(workstation: Workstation, tmp_path: Path) -> None:
+    words = ("--store", workstation.library_path, "export", RUN, "last", "--ticket", tmp_path / "t.md")
+    assert benchwright(*words).status in {FAILED, BAD_INPUT}
