@@ -10,8 +10,9 @@ from app.plans.plan import Plan
 from remote.connection_state import LinkState as LinkState  # noqa: PLC0414 (re-exported for the window)
 from remote.jobs.job_record import JobStart
 from remote.jobs.workspace import Workspace
-from suites.base import Command, ParsedTrial, Purpose
+from suites.base import Command, Purpose
 from suites.facts import Facts
+from suites.outputs import ParsedTrial
 from suites.perf import is_profiled
 from suites.verdict import Limiter, Verdict
 from suites.vocab import Finding, Labels, Metric, Sample
@@ -101,6 +102,22 @@ class RunStarted(Event):
     plan: Plan
     started: str
     session: PlannedSession | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OutputSource:
+    """The file or paste from which a run was read: its name and the SHA-256 of its bytes."""
+
+    name: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class OutputImported(Event):
+    """The run was read from an output of tools that ran elsewhere; `content` are its bytes."""
+
+    source: OutputSource
+    content: bytes
 
 
 @dataclass(frozen=True, slots=True)

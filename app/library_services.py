@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from app.margins import DEFAULTS, Margins
+from app.plans.plan import ELSEWHERE
 from suites.errors import BenchwrightError
 
 if TYPE_CHECKING:
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from app.distributions.analyses import Analyses
     from app.history import History, HistoryQuery
     from app.library_rows import Annotation, LibraryRow, LibraryRows
+    from app.outputs.files import Source
+    from app.outputs.importing import ImportedOutput
+    from app.outputs.judging import KnownHost
     from app.plans.plan import Plan
     from app.plans.plan_remarks import Acknowledged
     from app.ranking.candidates import RankingCriteria
@@ -35,8 +39,11 @@ if TYPE_CHECKING:
     from app.sample_statistics import WithinTrials
     from app.saved_margins import SavedMargins
     from app.step_results import ResultCard
+    from app.store.backup import BackedUp
     from app.store.errors import StoreError
+    from app.store.library_merge import Merged
     from app.store.library_version import LibraryVersion
+    from app.store.retention import Deleted
     from app.store.run_transfer import Exported, FinishedRun, Imported
     from app.store.store import Store
     from app.summary import MetricSummary
@@ -180,6 +187,38 @@ class LibraryServices(ABC):
     def delete(self, run_id: str) -> None:
         """Delete a run for good."""
         self._store.delete(run_id)
+
+    def lock(self, runs: Sequence[str], reason: str) -> list[str]:
+        """Lock runs: they cannot be deleted, binned or forgotten. Return their ids. Raises StoreError."""
+        return self._store.lock(runs, reason)
+
+    def unlock(self, runs: Sequence[str]) -> list[str]:
+        """Remove the locks of runs; return those that had one. Raises StoreError."""
+        return self._store.unlock(runs)
+
+    def expired(self, older: str, text: str = "") -> tuple[list[LibraryRow], Mapping[str, str]]:
+        """Return the runs older than an age that match a filter, oldest first, and why some of them are kept, by run.
+
+        Those in the bin are included. Raises FilterError, and StoreError if a run has no summary: see
+        complete_summaries().
+        """
+        if self.library().missing:
+            from app.store.errors import StoreError
+
+            raise StoreError("Summaries of runs are missing: no filter can be trusted to choose them.", "Try again.")
+        found = [row for bin_of in ("no", "yes") for row in self.matching(f"until:{older} {text} bin:{bin_of}")[1]]
+        kept = self._store.kept()
+        return sorted(found, key=lambda row: row.summary.started), {
+            row.id: kept[row.id] for row in found if row.id in kept
+        }
+
+    def delete_runs(self, runs: Sequence[str]) -> Generator[Deleted]:
+        """Delete runs for good, one transaction each; yield what is done so far, at last with the bytes freed.
+
+        A run that is locked, pinned, recorded or detached is refused.
+        """
+        self.check_writable()
+        yield from self._store.delete_runs(runs)
 
     # Baselines
 
@@ -341,17 +380,22 @@ class LibraryServices(ABC):
 
         return export_hyperfine([record for record, *_ in self._selection.read(runs)], path)
 
-    def export_png(
+    def export_image(
         self,
         runs: Sequence[str],
         path: Path,
         margins: Margins = DEFAULTS,
         overruled: str = "",
         tested: Collection[str] = (),
+        *,
+        kind: str = "png",
     ) -> Path:
-        """Write the report image; several runs are compared as in compare(), and so are the sides of one duet."""
+        """Write the report image as ``png``, ``pdf`` or ``svg``.
+
+        Several runs are compared as in compare(), and so are the sides of one duet.
+        """
         sides = self.duet_sides(runs[0]) if len(runs) == 1 else ()
-        return self._selection.export_png(sides or runs, path, self.margins(margins), overruled, tested)
+        return self._selection.export_image(sides or runs, path, self.margins(margins), overruled, tested, kind=kind)
 
     def export_library(self, runs: Sequence[str], path: Path) -> Generator[Exported]:
         """Write finished runs to a new library at `path`, which another Benchwright opens or imports.
@@ -374,11 +418,80 @@ class LibraryServices(ABC):
         self.check_writable()
         yield from self._store.import_runs(path, runs)
 
+    def import_outputs(
+        self, sources: Sequence[Source], host: str = ELSEWHERE, known: KnownHost | None = None
+    ) -> Generator[ImportedOutput]:
+        """Import the outputs of tools that ran elsewhere, in files, folders or texts, as runs on `host`.
+
+        Yields each file as it is done; what was imported stays if it is closed before its end.
+        """
+        from app.outputs.importing import import_outputs
+        from app.outputs.judging import UNKNOWN_HOST
+
+        self.check_writable()
+        yield from import_outputs(sources, host, known or UNKNOWN_HOST, self._store.recorder)
+
+    def merge_library(self, path: Path, margins: Path | None = None) -> Generator[Merged]:
+        """Copy what this library lacks from the library at `path`, which is only read, and margins from a file of them.
+
+        Runs, baselines, calibrations, saved searches and session series; what differs under the same name is named and
+        unchanged. Yields what is done so far; each run is merged as a whole or not at all.
+        """
+        import json
+
+        from app.baselines.reference_file import reference_from
+        from app.saved_margins import SavedMargins
+
+        self.check_writable()
+        given = None if margins is None else SavedMargins(margins).read(must_exist=True)
+        for found in self._store.merge(path, lambda text: reference_from(json.loads(text), "reference")):
+            if found.finished and given:
+                added, refused = self.saved_margins.merge(given)
+                yield replace(found, added=(*found.added, *added), refused=(*found.refused, *refused))
+            else:
+                yield found
+
+    def back_up(self, path: Path) -> Generator[BackedUp]:
+        """Copy the whole library, also while runs are recorded, to the new file `path`; yield what was verified.
+
+        A failure leaves no file. Raises StoreError.
+        """
+        yield from self._store.back_up(path)
+
     def result_card(self, run: str) -> ResultCard:
         """Return the results of a run as text, and as a picture of 1200 x 630 pixels."""
         from app.report_image.card import result_card
 
         return result_card(self.load(run))
+
+    def ticket_text(self, run: str) -> str:
+        """Return the results of a run with a reproducer as Markdown, for a ticket; nothing in it is redacted."""
+        from app.sharing.ticket import ticket_text
+
+        record = self.load(run)
+        return ticket_text(record, self.samples(record.summary.id), self.telemetry(record.summary.id))
+
+    def export_html(self, runs: Sequence[str], path: Path, *, redacted: bool = False) -> Path:
+        """Write a report as HTML that has the runs' library in it; `redacted` is what it says of itself.
+
+        Raises WriteError and StoreError.
+        """
+        from pathlib import Path as FilePath
+        from tempfile import TemporaryDirectory
+
+        from app.output import write_whole
+        from app.sharing.html_report import html_report
+
+        read = list(self._selection.read(runs))
+        ids = list(dict.fromkeys(record.summary.id for record, *_ in read))
+        records = [self.load(run) for run in ids]
+        with TemporaryDirectory(prefix="benchwright-") as folder:
+            library = FilePath(folder) / "runs.sqlite3"
+            for _ in self._store.export_runs(ids, library):
+                pass
+            content = library.read_bytes()
+        samples = {run: self.samples(run) for run in ids}
+        return write_whole(path, html_report(records, samples, content, redacted=redacted))
 
     def export_card(self, run: str, path: Path) -> Path:
         """Write the picture of the results of a run to `path`. Raises WriteError."""

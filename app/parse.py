@@ -1,15 +1,12 @@
 """Parsing of captured output of a tool, without running it."""
 
+from app.outputs.recognition import MAXIMUM_SIZE
 from suites import registry
-from suites.base import ParsedTrial, Suite, complete_values
+from suites.base import Suite, complete_values
 from suites.errors import BenchwrightError
+from suites.outputs import ParsedTrial, parse_whole
 from suites.quantities import quantity
 from suites.registry import suite as find_suite
-
-MAXIMUM_SIZE = 256 * 2**20
-"""Largest accepted output in bytes: a day of fio with one JSON document a second."""
-
-PIECE = 64 * 1024
 
 GUESSED_SIZE = 4 * 2**20
 """Largest output in bytes that is tried with the parsers of all other suites."""
@@ -41,8 +38,4 @@ def parse_output(suite_id: str, output: bytes) -> ParsedTrial:
 
 
 def _read(suite: Suite, output: bytes) -> ParsedTrial:
-    parser = suite.parser(complete_values(suite, {}))
-    for start in range(0, len(output), PIECE):
-        for _sample in parser.feed(output[start : start + PIECE]):
-            pass  # finish() returns all samples
-    return parser.finish(None)
+    return parse_whole(suite.parser(complete_values(suite, {})), output)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import NamedTuple
 
-from app.events import FindingRaised, HostChange, PlannedSession, State, Trial
+from app.events import FindingRaised, HostChange, OutputSource, PlannedSession, State, Trial
 from app.plans.plan import Plan, host_label
 from suites.base import Purpose
 from suites.errors import BenchwrightError
@@ -255,6 +255,7 @@ class RunRecord:
     finding_trials: tuple[int | None, ...] = ()  # trial id by finding; None for findings outside trials
     finding_clocks: tuple[float | None, ...] = ()  # host's clock by finding (s); None for those seen at no known time
     calibrations: tuple[Calibration, ...] = ()  # of its hosts, newest first, including those that do not apply
+    read_from: OutputSource | None = None  # set for outputs of tools that ran elsewhere
     published: Published | None = None  # set for a published table, which is not a run of this program
     telemetry_program: Mapping[str, str] = field(default_factory=dict)  # by host: SHA-256, or "script"
     parts: tuple["RunRecord", ...] = ()  # of several runs as one: the runs; `findings` are those that hold in each
@@ -394,7 +395,7 @@ def lowest_trust(found: Mapping[tuple[str, str, str], Trust], parts: Sequence[tu
         if run == owner and part in {"", f"@{host}", f":{step}", f"@{host}:{step}", f":{step}@{host}"}
     )
     known = all(run in judged for run, _ in parts)
-    return worst(levels).value if levels and (known or worst(levels).rank >= Trust.DOUBTFUL.rank) else ""
+    return worst(levels).value if levels and (known or worst(levels).in_doubt) else ""
 
 
 SampleSeries = Mapping[int, tuple[Sample, ...]]

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import logging
 import threading
-from contextlib import closing, suppress
-from dataclasses import replace
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from app.host_services import HostServices
@@ -34,8 +36,7 @@ from suites.errors import BenchwrightError
 from suites.perf import frequency, profiled_commands
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
     from app.calibration.calibrate import CalibrationDone, CalibrationRequest
     from app.checks.before import CheckReport
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from app.runs.control import Control
     from app.runs.request import RunRequest
     from app.runs.root_commands import RootCommand
+    from app.sharing.redaction import RedactionPreview
     from app.store.salvage import Salvaged
     from app.store.store import Store
     from remote.questions import Asker
@@ -57,6 +59,15 @@ if TYPE_CHECKING:
     from suites.vocab import Finding
 
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class RedactedRuns:
+    """Services on redacted runs, and the ids of these; `preview` is what was replaced."""
+
+    workstation: Workstation
+    runs: Sequence[str]
+    preview: RedactionPreview
 
 
 class Workstation(HostServices):
@@ -325,6 +336,38 @@ class Workstation(HostServices):
             request = replace(request, admit=mark.admit, streams=mark.streams)
             yield from mark.noted(attached(request, taken, self._store, self._selection.record, self._use_library))
 
+    @contextmanager
+    def redacted(self, runs: Sequence[str]) -> Iterator[RedactedRuns]:
+        """Give the services on a copy of `runs` in which what identifies hosts and people is replaced.
+
+        Everything that is exported from it is redacted, for it has nothing else. The copy is removed at the end.
+        """
+        from app.sharing.redacted_copy import redacted_copy
+
+        chosen = [[one for one in group if one.published is None] for group in self._selection.chosen(runs)]
+        if not all(chosen):
+            raise BenchwrightError("A published table is no run to redact.", "Name runs only.")
+        ids = list(dict.fromkeys(one.summary.id for group in chosen for one in group))
+        with TemporaryDirectory(prefix="benchwright-") as folder:
+            path = Path(folder) / "redacted.sqlite3"
+            redaction = redacted_copy(self._store, ids, self._hosts.saved.entries(), path)
+            copy = Workstation(path, Path(folder) / "hosts.toml")
+            try:
+                selectors = [",".join(_selector(one, redaction.replacement.text) for one in group) for group in chosen]
+                yield RedactedRuns(copy, selectors, redaction.preview())
+            finally:
+                copy.close()
+
+    def export_redacted_html(self, runs: Sequence[str], path: Path) -> Path:
+        """Write a redacted report as HTML that has the redacted library of the runs in it; return `path`."""
+        with self.redacted(runs) as source:
+            return source.workstation.export_html(source.runs, path, redacted=True)
+
+    def redacted_ticket(self, run: str) -> str:
+        """Return the results of a run with a reproducer as Markdown, redacted."""
+        with self.redacted([run]) as source:
+            return source.workstation.ticket_text(source.runs[0])
+
     def _use_library(self, path: Path) -> None:
         """Switch to the library at `path`, in which a run is stored, unless it is the current one."""
         if path != self._store_path:
@@ -406,6 +449,13 @@ class Workstation(HostServices):
             if self._opened is not None:
                 self._opened.close()
                 self._opened = None
+
+
+def _selector(record: RunRecord, renamed: Callable[[str], str]) -> str:
+    """Return the selector of a run, or of the chosen part of it, by the new names."""
+    summary = record.summary
+    hosts = "".join(f"@{renamed(host)}" for host in summary.chosen_hosts)
+    return f"{summary.id}{hosts}{''.join(f':{renamed(step)}' for step in summary.chosen_steps)}"
 
 
 def _end_interrupted(store: Store) -> None:

@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from suites.checks import Check
 from suites.command_line import CommandSyntax, ParsedCommand, parse_command
@@ -14,6 +14,7 @@ from suites.errors import ParameterError
 from suites.facts import Facts
 from suites.host_files import HostFile
 from suites.network_path import Rendezvous
+from suites.outputs import OutputFormat, TrialParser
 from suites.parameters import Parameter, Tuned, Value, Values
 from suites.programs import Program
 from suites.targets import Target
@@ -105,34 +106,6 @@ class Estimate:
     space: int = 0
     network: int | None = 0
     prepared: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class ParsedTrial:
-    """Result of parsing a trial's whole output.
-
-    `complete` is False if the tool failed or was cut off; a note then gives the reason. Figures present in the output
-    are kept in either case. `tool_version` is the version and build that the output reports; None uses the host's
-    facts.
-    """
-
-    figures: tuple[Figure, ...] = ()
-    samples: tuple[Sample, ...] = ()
-    notes: tuple[str, ...] = ()
-    complete: bool = True
-    tool_version: str | None = None
-
-
-class TrialParser(Protocol):
-    """Incremental parser of one trial's output. Accepts any bytes; never raises."""
-
-    def feed(self, data: bytes, stream: str = "stdout") -> Iterable[Sample]:
-        """Parse the next bytes of `stream` ("stdout" or "stderr", possibly merged); yield new samples."""
-        ...
-
-    def finish(self, exit_status: int | None = None) -> ParsedTrial:
-        """Return the result of the whole output, with all samples. `exit_status` is None if not known."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,6 +266,11 @@ class Suite:
         if self.parser_type is None:
             raise NotImplementedError
         return self.parser_type()
+
+    @property
+    def output_formats(self) -> tuple[OutputFormat, ...]:
+        """The formats of the tool's output that are recognised in a file or a pasted text."""
+        return ()
 
     def target(self, values: Values) -> Figure | None:
         """Return the figure that a step with these values must not exceed, such as a latency; None without one."""

@@ -78,7 +78,7 @@ class Check(Generic[E]):
     """One known cause of misleading results. `needs` describes the evidence it uses.
 
     `trust` is the verdict that its finding leaves of a result; None derives it from the severity. With `blocks`, a step
-    with an error of this check is not started.
+    with an error of this check is not started. Without `of_result` it concerns the start and the cost of a run only.
     """
 
     id: str
@@ -92,6 +92,7 @@ class Check(Generic[E]):
     needs: str = ""
     trust: Trust | None = None
     blocks: bool = False
+    of_result: bool = True
 
     def outcome(self, evidence: E) -> CheckOutcome | NotChecked | None:
         """Return the outcome of `evaluate`; of a check that raises an exception, that it failed."""

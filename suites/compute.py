@@ -5,10 +5,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from suites import probe
-from suites.base import Command, Context, Estimate, Suite, TestedTool, TrialParser, complete_values
+from suites.base import Command, Context, Estimate, Suite, TestedTool, complete_values
 from suites.command_line import CommandSyntax
 from suites.equivalents import CPU_QUESTION, THREADS_MAPPING, Equivalent, MetricMapping, ParameterMapping
 from suites.facts import Absent, Facts, known
+from suites.outputs import TrialParser
 from suites.parameters import Choice, Parameter, Tuned, Type, Values, runtime_parameter
 from suites.programs import COMPILER, Program, bundled
 from suites.runtime_checks import SHORT_RUNTIME, TRUSTED

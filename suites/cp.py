@@ -5,22 +5,12 @@ import re
 from dataclasses import dataclass
 
 from suites import disk
-from suites.base import (
-    Command,
-    Context,
-    Estimate,
-    ParsedTrial,
-    Purpose,
-    StepEvidence,
-    Suite,
-    TestedTool,
-    TrialParser,
-    Workload,
-)
+from suites.base import Command, Context, Estimate, Purpose, StepEvidence, Suite, TestedTool, Workload
 from suites.checks import Check, CheckOutcome, NotChecked
 from suites.command_line import CommandSyntax
 from suites.facts import Directory, known
 from suites.line_parser import LineParser
+from suites.outputs import ParsedTrial, TrialParser
 from suites.parameters import Choice, Parameter, Tuned, Type, Values
 from suites.programs import Program, same_package_name
 from suites.quantities import quantity

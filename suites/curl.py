@@ -6,23 +6,12 @@ from collections import Counter
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from suites.base import (
-    Command,
-    Context,
-    Effect,
-    EffectKind,
-    Estimate,
-    ParsedTrial,
-    StepCheck,
-    StepEvidence,
-    Suite,
-    TestedTool,
-    TrialParser,
-)
+from suites.base import Command, Context, Effect, EffectKind, Estimate, StepCheck, StepEvidence, Suite, TestedTool
 from suites.checks import Check, CheckOutcome, blocking_check
 from suites.command_line import CommandSyntax, Respelled, Words
 from suites.host_files import HostFile
 from suites.line_parser import LineParser
+from suites.outputs import ParsedTrial, TrialParser
 from suites.parameters import Parameter, Tuned, Type, Values, count_parameter, flag_parameter, text_parameter
 from suites.ping import nearest_rank
 from suites.programs import Program, same_package_name

@@ -241,6 +241,7 @@ def direct_refused(asked: Callable[[Values], bool], instead: Mapping[str, Value]
 
     return Check(
         id="direct-refused",
+        of_result=False,
         severity=Severity.ERROR,
         title="O_DIRECT is refused",
         why="The tool exits at once with “Invalid argument” and measures nothing.",
@@ -276,6 +277,7 @@ def unaligned_direct(
 
     return Check(
         id="unaligned-direct",
+        of_result=False,
         severity=Severity.ERROR,
         title="Block size not sector-aligned",
         why="The first request fails with “Invalid argument” and ends the test.",

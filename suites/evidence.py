@@ -243,6 +243,7 @@ class TrialEvidence:
     peer: str | None = None
     peer_watch: HostWatch | None = None
     interruption: str = ""
+    elsewhere: bool = False  # read from an output of a tool that ran elsewhere; `reason` is why it is incomplete
     uncounted: bool = False  # of a duet: the telemetry counts the partner's process tree
 
     @property
@@ -338,6 +339,7 @@ class StepOutcomeEvidence:
 
     `planned` is the number of trials to make, None if time or precision decides. `findings` are those of the step and
     the host before and during the run. `host_noise` is the suite's variation on the host, if it was calibrated.
+    `elsewhere`: read from the output of a tool that ran elsewhere.
     """
 
     name: str
@@ -350,6 +352,7 @@ class StepOutcomeEvidence:
     goals: tuple[Goal, ...] = ()
     findings: tuple[Finding, ...] = ()
     host_noise: HostNoise | None = None
+    elsewhere: bool = False
 
     @property
     def done(self) -> tuple[TrialEvidence, ...]:

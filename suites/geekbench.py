@@ -2,11 +2,13 @@
 
 import re
 
-from suites.base import Command, Context, Effect, EffectKind, ParsedTrial, Purpose, StepEvidence, Suite, TestedTool
+from suites.base import Command, Context, Effect, EffectKind, Purpose, StepEvidence, Suite, TestedTool
 from suites.checks import FACTS_NOT_READ, Check, CheckOutcome, NotChecked
 from suites.command_line import CommandSyntax
 from suites.facts import Facts, known
 from suites.line_parser import LineParser
+from suites.output_reading import StatedLine, by_parser
+from suites.outputs import OutputFormat, ParsedTrial
 from suites.parameters import Choice, Parameter, Tuned, Values, flag_parameter, folder_parameter
 from suites.programs import Program
 from suites.quantities import quantity
@@ -163,6 +165,7 @@ def _uploads(evidence: StepEvidence) -> CheckOutcome | None:
 
 GEEKBENCH_NO_FOLDER = Check(
     id="geekbench-nowhere",
+    of_result=False,
     severity=Severity.ERROR,
     title="Geekbench not installed",
     why="Its licence forbids redistribution: install it on the host yourself.",
@@ -174,6 +177,7 @@ GEEKBENCH_NO_FOLDER = Check(
 
 GEEKBENCH_UPLOADS = Check(
     id="geekbench-uploads",
+    of_result=False,
     title="Results will be published",
     why="The host's description and scores go to a public web site of the vendor.",
     remedy="Turn upload off; that needs a Pro licence on the host.",
@@ -231,6 +235,13 @@ class Geekbench(Suite):
     metrics = METRICS
     parser_type = GeekbenchParser
     checks = (GEEKBENCH_NO_FOLDER, GEEKBENCH_UPLOADS, GEEKBENCH_MEMORY)
+
+    @property
+    def output_formats(self) -> tuple[OutputFormat, ...]:
+        """The formats of Geekbench's output."""
+        stated = (StatedLine("program", re.compile(r"Geekbench ([4-6])\."), lambda number: f"geekbench{number}"),)
+        line = re.compile(r"(?:Single-Core|Multi-Core) Score +\d+$")
+        return (OutputFormat(title="Geekbench", first=_VERSION, line=line, read=by_parser(self, stated)),)
 
     def programs(self, values: Values, facts: Facts | None) -> tuple[Program, ...]:
         """Return none: the user installs it and sets its folder."""

@@ -3,18 +3,7 @@
 import re
 from dataclasses import dataclass, field
 
-from suites.base import (
-    Command,
-    Context,
-    Effect,
-    EffectKind,
-    Estimate,
-    ParsedTrial,
-    StepCheck,
-    StepEvidence,
-    Suite,
-    TestedTool,
-)
+from suites.base import Command, Context, Effect, EffectKind, Estimate, StepCheck, StepEvidence, Suite, TestedTool
 from suites.checks import CheckOutcome, blocking_check
 from suites.command_line import CommandSyntax, Respelled, Words
 from suites.dd.output import ELAPSED
@@ -22,6 +11,8 @@ from suites.equivalents import Traits
 from suites.facts import Facts, cpus_for
 from suites.line_parser import LineParser
 from suites.oltp.server import SERVER, is_named, is_started_here, server_version
+from suites.output_reading import NAMED_SERVER, StatedLine, by_parser
+from suites.outputs import OutputFormat, ParsedTrial
 from suites.own_server import FAILED, NOT_STARTED, server_script
 from suites.parameters import Parameter, Tuned, Type, Values, count_parameter, text_parameter
 from suites.programs import Program, same_package_name
@@ -218,6 +209,14 @@ def _with_url(words: Words) -> list[str]:
     return [Respelled(f"--url={word}", word) if word.startswith(("http://", "https://")) else word for word in words]
 
 
+_STATED = (
+    StatedLine("time", re.compile(r"Running (\d{1,6}[smh]) test @ ")),
+    StatedLine("url", re.compile(r"Running \S+ test @ (\S{1,2000})")),
+    StatedLine("threads", re.compile(r"\s*(\d{1,6}) threads and ")),
+    StatedLine("connections", re.compile(r"\s*\d+ threads and (\d{1,7}) connections")),
+)
+
+
 class Http(Suite):
     """wrk. Each connection sends a request when the reply to the last one is there."""
 
@@ -244,6 +243,13 @@ class Http(Suite):
     uses_server = True
     server_processes = frozenset({"nginx"})
     checks = CHECKS
+
+    @property
+    def output_formats(self) -> tuple[OutputFormat, ...]:
+        """The formats of wrk's output."""
+        line = re.compile(rf"\d+ threads and \d+ connections$|Thread Stats +Avg|{_RATE.pattern}|{_REQUESTS.pattern}")
+        read = by_parser(self, _STATED, assumed=NAMED_SERVER)
+        return (OutputFormat(title="wrk", first=re.compile(r"Running \d+[smh] test @ "), line=line, read=read),)
 
     def programs(self, values: Values, facts: Facts | None) -> tuple[Program, ...]:
         """Return wrk, and nginx if the step starts it."""

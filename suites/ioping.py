@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from suites import disk
-from suites.base import Command, Context, Estimate, ParsedTrial, StepEvidence, Suite, TestedTool, TrialParser, Workload
+from suites.base import Command, Context, Estimate, StepEvidence, Suite, TestedTool, Workload
 from suites.checks import Check, CheckOutcome, NotChecked
 from suites.command_line import CommandSyntax
 from suites.equivalents import (
@@ -22,6 +22,8 @@ from suites.equivalents import (
 )
 from suites.facts import Directory, Facts
 from suites.line_parser import LineParser
+from suites.output_reading import StatedLine, by_parser
+from suites.outputs import OutputFormat, ParsedTrial, TrialParser
 from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values, flag_parameter, size_word
 from suites.programs import Program, same_package_name
 from suites.quantities import quantity
@@ -239,6 +241,7 @@ IOPING_CHECKS = (
     disk.unaligned_direct(lambda values: values["cache"] == "direct"),
     Check(
         id="block-beyond-set",
+        of_result=False,
         severity=Severity.ERROR,
         title="Block larger than the working set",
         why="ioping refuses a request larger than the working set and measures nothing.",
@@ -297,6 +300,24 @@ def _pattern_of_fio(_value: Value, values: Values, _facts: Facts | None) -> Valu
     return f"{'' if values['linear'] else 'rand'}{values['operation']}"
 
 
+def _interval(text: str) -> float:
+    """Return the seconds between the requests of “21 requests in 2.00 s”."""
+    count, _, _, number, unit = text.split()
+    return max(0.0, _microseconds(number, unit) / 1e6 / max(1, int(count) - 1))
+
+
+_STATED = (
+    StatedLine("block_size", re.compile(r"(\d{1,9}(?:\.\d)? [KMG]?i?B) (?:<<<|>>>) ")),
+    StatedLine("operation", re.compile(r".{1,30} (<<<|>>>) "), lambda sign: {">>>": "write"}.get(sign, "read")),
+    StatedLine(
+        "operation", re.compile(r"\d+ requests .*B (read|written),"), lambda done: done.replace("written", "write")
+    ),
+    StatedLine("count", re.compile(r"generated (\d{1,9}) requests in ")),
+    StatedLine("interval", re.compile(rf"generated (\d{{1,9}} requests in {_TIME})"), _interval),
+)
+_SUMMARY = re.compile(r"--- .+ ioping statistics ---")
+
+
 class Ioping(Suite):
     """Disk latency: one request after another, with a pause between them."""
 
@@ -339,6 +360,13 @@ class Ioping(Suite):
             ),
         ),
     )
+
+    @property
+    def output_formats(self) -> tuple[OutputFormat, ...]:
+        """The formats of ioping's output."""
+        line = re.compile(rf"{_REQUEST.pattern}|{_STATISTICS.pattern}|{_SUMMARY.pattern}|\d+ requests completed in ")
+        read = by_parser(self, _STATED, unstated={"cache": ("default", "direct")}, again=_SUMMARY)
+        return (OutputFormat(title="ioping", first=re.compile(r".+ request=1 time=\d"), line=line, read=read),)
 
     def workload(self, values: Values) -> Workload:
         """Return a queue depth of 1."""

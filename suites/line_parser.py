@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from suites.base import ParsedTrial
+from suites.outputs import ParsedTrial
 from suites.tool_messages import printable_message
 from suites.vocab import Sample
 

@@ -72,6 +72,7 @@ def memory_too_small(
     """Return the check that the memory of a step, of `what` it consists, is available."""
     return Check(
         id="memory-too-small",
+        of_result=False,
         severity=Severity.ERROR,
         title=f"{what} do not fit into memory",
         why="The host would swap, or the kernel would kill the test or another process.",

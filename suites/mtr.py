@@ -1,26 +1,18 @@
 """mtr: loss, latency and jitter of a network path, for the destination and for each hop."""
 
 import ipaddress
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from suites.base import (
-    Command,
-    Context,
-    Effect,
-    EffectKind,
-    Estimate,
-    ParsedTrial,
-    StepCheck,
-    StepEvidence,
-    Suite,
-    TestedTool,
-)
+from suites.base import Command, Context, Effect, EffectKind, Estimate, StepCheck, StepEvidence, Suite, TestedTool
 from suites.checks import Check, CheckOutcome, blocking_check
 from suites.command_line import CommandSyntax, Respelled, Words
 from suites.line_parser import LineParser
+from suites.output_reading import StatedLine, by_parser
+from suites.outputs import OutputFormat, ParsedTrial, ToolOutput
 from suites.parameters import Choice, Parameter, Tuned, Type, Values, count_parameter, text_parameter
 from suites.peer import ADDRESS_PATTERN
 from suites.ping import LOST
@@ -245,6 +237,13 @@ def _with_target(words: Words) -> list[str]:
     return list(words)
 
 
+_CYCLES = StatedLine("cycles", re.compile(r'\s*"tests": "?(\d{1,6})"?,?$'))
+_TARGET = StatedLine("target", re.compile(r'\s*"dst": "([^"]{1,200})",?$'))
+_HEAD = re.compile(r"(?:HOST: \S+|Host) +(Loss%(?: +[\w%]+)+)$")
+_NUMBER = re.compile(r"\d{1,9}(?:\.\d{1,6})?")
+_HOP = re.compile(r"\s*\d{1,2}\.(?:\|--)? ?(?:AS\S+ +)?(\S+) +([\d.]+%?(?: +[\d.]+%?){1,20})$")
+
+
 class Mtr(Suite):
     """mtr in report mode: a packet to every hop each interval."""
 
@@ -267,6 +266,32 @@ class Mtr(Suite):
         "Run iperf3 to a host on the path to measure its limit.",
     )
     checks = CHECKS
+
+    @property
+    def output_formats(self) -> tuple[OutputFormat, ...]:
+        """The formats of mtr's output."""
+        return (
+            OutputFormat(title="mtr JSON", keys=frozenset({"report"}), read=by_parser(self, (_CYCLES, _TARGET))),
+            OutputFormat(title="mtr text", first=_HEAD, line=_HOP, read=self._read_text),
+        )
+
+    def _read_text(self, text: str, command: str | None) -> Iterable[ToolOutput]:
+        """Read the report as people see it (mtr -r): its columns are the fields of the JSON."""
+        columns: list[str] = []
+        hubs: list[dict[str, object]] = []
+        for line in text.splitlines():
+            if head := _HEAD.match(line):
+                columns = head[1].split()
+            elif hop := _HOP.match(line):
+                cells = [float(cell.rstrip("%")) for cell in hop[2].split() if _NUMBER.fullmatch(cell.rstrip("%"))]
+                if len(cells) == len(columns):
+                    hubs.append({"host": hop[1], **dict(zip(columns, cells, strict=True))})
+        if not hubs:
+            return ()
+        cycles = max((int(count) for hop in hubs if isinstance(count := hop.get("Snt"), float)), default=0)
+        about = {"dst": hubs[-1]["host"], "tests": cycles}
+        document = json.dumps({"report": {"mtr": about, "hubs": hubs}}, indent=4)
+        return by_parser(self, (_CYCLES, _TARGET))(document, command)
 
     def tune(self, context: Context) -> dict[str, Tuned]:
         """Return enough packets for loss of a few percent."""

@@ -4,12 +4,14 @@ import re
 from dataclasses import dataclass, field, replace
 
 from suites import disk
-from suites.base import Command, Context, Estimate, ParsedTrial, StepCheck, StepEvidence, Suite, TestedTool, Workload
+from suites.base import Command, Context, Estimate, StepCheck, StepEvidence, Suite, TestedTool, Workload
 from suites.checks import Check, CheckOutcome
 from suites.command_line import CommandSyntax
 from suites.equivalents import Traits
 from suites.facts import Facts, known
 from suites.line_parser import LineParser
+from suites.output_reading import StatedLine, by_parser
+from suites.outputs import OutputFormat, ParsedTrial
 from suites.parameters import Tuned, Values, count_parameter
 from suites.programs import POSTGRESQL_SERVER, Program
 from suites.tool_messages import exit_notes
@@ -126,6 +128,15 @@ class PgTestFsync(Suite):
     directory_parameter = "directory"
     usual_cov = 0.10
     checks = CHECKS
+
+    @property
+    def output_formats(self) -> tuple[OutputFormat, ...]:
+        """The formats of pg_test_fsync's output."""
+        stated = (StatedLine("seconds", re.compile(r"(\d{1,6}) seconds? per test$")),)
+        sections = "|".join(pattern.pattern for pattern, _name in _SECTIONS)
+        line = re.compile(rf"{sections}|{_RESULT.pattern}")
+        first = re.compile(r"\d{1,6} seconds? per test$")
+        return (OutputFormat(title="pg_test_fsync", first=first, line=line, read=by_parser(self, stated)),)
 
     def workload(self, values: Values) -> Workload:
         """Return that each operation waits for the disk."""

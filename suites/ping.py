@@ -5,17 +5,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from suites.base import (
-    Command,
-    Context,
-    Estimate,
-    ParsedTrial,
-    StepCheck,
-    StepEvidence,
-    TestedTool,
-    TrialParser,
-    complete_values,
-)
+from suites.base import Command, Context, Estimate, StepCheck, StepEvidence, TestedTool, complete_values
 from suites.checks import Check, CheckOutcome, NotChecked
 from suites.command_line import Respelled
 from suites.facts import Facts
@@ -29,6 +19,7 @@ from suites.iperf3.text import THROUGHPUT
 from suites.line_parser import LineParser
 from suites.net_blocks.checks import NET_BLOCKS_CHECKS
 from suites.net_blocks.suite import PROGRAM, SOURCES
+from suites.outputs import ParsedTrial, TrialParser
 from suites.parameters import Choice, Parameter, Tuned, Type, Values, runtime_parameter
 from suites.peer import SAME_HOST, PeerSuite, peer_address, port_text
 from suites.probe import BUILD, Record, needed_programs, probe_end, read_record

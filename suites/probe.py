@@ -5,11 +5,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from suites.base import Command, Context, ParsedTrial, Purpose, StepEvidence
+from suites.base import Command, Context, Purpose, StepEvidence
 from suites.checks import FACTS_NOT_READ, CheckOutcome, NotChecked, blocking_check
 from suites.facts import Facts, cpus_for, known
 from suites.host_files import Build, HostFile
 from suites.line_parser import LineParser
+from suites.outputs import ParsedTrial
 from suites.parameters import Choice, Parameter, Type, Value, Values
 from suites.programs import COMPILER, Program
 from suites.sweep import thread_counts

@@ -11,12 +11,10 @@ from suites.base import (
     Effect,
     EffectKind,
     Estimate,
-    ParsedTrial,
     StepCheck,
     StepEvidence,
     Suite,
     TestedTool,
-    TrialParser,
     Workload,
 )
 from suites.checks import Check, CheckOutcome
@@ -26,6 +24,8 @@ from suites.equivalents import Traits
 from suites.facts import Facts
 from suites.line_parser import LineParser
 from suites.oltp.server import ADDRESS, SERVER, is_named, is_started_here, server_version
+from suites.output_reading import NAMED_ELSEWHERE, StatedLine, by_parser
+from suites.outputs import OutputFormat, ParsedTrial, TrialParser
 from suites.own_server import FAILED, NOT_STARTED, server_script
 from suites.parameters import Choice, Parameter, Tuned, Type, Values, count_parameter
 from suites.programs import Program, same_package_name
@@ -273,6 +273,20 @@ REDIS_SERVER = Program(
     version_line=r"v=\d",
 )
 
+_STATED = (
+    StatedLine(
+        "test", re.compile(r"={6} (\w{1,30}).* ={6}$"), lambda name: name.lower().replace("ping_bulk", "ping_mbulk")
+    ),
+    StatedLine("requests", re.compile(r"\s*(\d{1,12}) requests completed in ")),
+    StatedLine("clients", re.compile(r"\s*(\d{1,6}) parallel clients")),
+    StatedLine("data_size", re.compile(r"\s*(\d{1,9}) bytes payload")),
+    StatedLine("client_threads", re.compile(r"\s*threads: (\d{1,4})$")),
+)
+_LINE = re.compile(
+    r"\d+ requests completed in [\d.]+ seconds|\d+ parallel clients$|\d+ bytes payload$|"
+    r"(?:throughput summary: )?[\d.]+ requests per second$|[\d.]+% <= [\d.]+ milliseconds"
+)
+
 
 class Redis(Suite):
     """redis-benchmark. Each connection sends a request and waits for its reply: a closed loop."""
@@ -301,6 +315,12 @@ class Redis(Suite):
     uses_server = True
     server_processes = frozenset({"redis-server", "valkey-server"})
     checks = CHECKS
+
+    @property
+    def output_formats(self) -> tuple[OutputFormat, ...]:
+        """The formats of redis-benchmark's output."""
+        read = by_parser(self, _STATED, assumed=NAMED_ELSEWHERE)
+        return (OutputFormat(title="redis-benchmark", first=_TITLE, line=_LINE, read=read),)
 
     def programs(self, values: Values, facts: Facts | None) -> tuple[Program, ...]:
         """Return redis-benchmark, and the server if the step starts one."""

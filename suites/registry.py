@@ -21,10 +21,18 @@ from suites.memory_blocks import MemoryBlocks
 from suites.mtr import Mtr
 from suites.net_blocks.suite import NetBlocks
 from suites.oltp.suite import SysbenchOltp
+from suites.outputs import OutputFormat
 from suites.pg_test_fsync import PgTestFsync
 from suites.pgbench.suite import Pgbench
 from suites.ping import LatencyUnderLoad
 from suites.programs import TASKSET, Program
+from suites.read_only.diskmark import DiskMark
+from suites.read_only.elbencho import Elbencho
+from suites.read_only.flent import Flent
+from suites.read_only.go_bench import GoBenchmark
+from suites.read_only.hyperfine import Hyperfine
+from suites.read_only.phoronix import Phoronix
+from suites.read_only.pyperf import Pyperf
 from suites.redis import Redis
 from suites.rrul import Rrul
 from suites.slo.fio import FioSlo
@@ -44,6 +52,7 @@ from suites.sysbench.threads import SysbenchThreads
 from suites.udp_rate import UdpRate
 from suites.unixbench import UnixBench
 from suites.vocab import Resource
+from suites.yabs import yabs_formats
 
 SUITES: tuple[Suite, ...] = (
     SysbenchCpu(),
@@ -86,6 +95,20 @@ SUITES: tuple[Suite, ...] = (
     UserCommand(),
 )
 
+READ_ONLY: tuple[Suite, ...] = (Flent(), Pyperf(), GoBenchmark(), Phoronix(), Elbencho(), DiskMark(), Hyperfine())
+"""Suites of tools that are never run: their outputs are read and judged."""
+
+
+def readable() -> tuple[Suite, ...]:
+    """Return every suite whose tool's outputs may be read, those that are never run last."""
+    return (*SUITES, *READ_ONLY)
+
+
+def output_formats() -> dict[OutputFormat, str]:
+    """Return every format of an output, and its tool: of the suites, and of the scripts that run several of these."""
+    found = {each: suite.tool for suite in readable() for each in suite.output_formats}
+    return found | dict.fromkeys(yabs_formats(), "yabs.sh")
+
 
 def programs() -> tuple[Program, ...]:
     """Return every program that a suite declares, and TASKSET, each once: those to search for on a host."""
@@ -112,7 +135,7 @@ def help_page(suite_id: str) -> str:
 
 def suite(suite_id: str) -> Suite:
     """Return the suite `suite_id`; raise UnknownSuiteError if there is none."""
-    for candidate in SUITES:
+    for candidate in readable():
         if candidate.id == suite_id:
             return candidate
     known = ", ".join(candidate.id for candidate in SUITES)

@@ -4,13 +4,14 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from suites.base import Command, Context, Estimate, ParsedTrial, TestedTool, TrialParser, complete_values
+from suites.base import Command, Context, Estimate, TestedTool, complete_values
 from suites.command_line import CommandSyntax
 from suites.facts import Facts
 from suites.host_files import HostFile
 from suites.iperf3.suite import IPERF3, Iperf3
 from suites.line_parser import LineParser
 from suites.net_blocks.suite import PROGRAM, SOURCES
+from suites.outputs import ParsedTrial, TrialParser
 from suites.parameters import Values
 from suites.peer import SAME_HOST, PeerSuite, peer_address, port_text
 from suites.ping import METRICS, PING_CHECKS, RAMP, SPARE, UnderLoadParser, ping_words, probe_timing

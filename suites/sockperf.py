@@ -4,18 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from suites.base import (
-    Command,
-    Context,
-    Estimate,
-    ParsedTrial,
-    Purpose,
-    RateLimit,
-    StepCheck,
-    StepEvidence,
-    TestedTool,
-    Workload,
-)
+from suites.base import Command, Context, Estimate, Purpose, RateLimit, StepCheck, StepEvidence, TestedTool, Workload
 from suites.checks import Check, CheckOutcome, NotChecked
 from suites.command_line import CommandSyntax
 from suites.equivalents import (
@@ -31,6 +20,8 @@ from suites.equivalents import (
 from suites.facts import Facts, known
 from suites.line_parser import LineParser
 from suites.net_blocks.output import LONGEST, P50, P90, P99, P999
+from suites.output_reading import StatedLine, by_parser
+from suites.outputs import OutputFormat, ParsedTrial
 from suites.parameters import (
     Choice,
     Parameter,
@@ -290,6 +281,7 @@ CHECKS: tuple[StepCheck, ...] = (
     SHORT_RUNTIME,
     Check(
         id="sockperf-memory",
+        of_result=False,
         severity=Severity.ERROR,
         title="Times do not fit into memory",
         why="Before it starts, sockperf allocates the times of all messages that could be sent: 10 MB per second of "
@@ -333,6 +325,26 @@ def _one_buffer(value: Value, _values: Values, _facts: Facts | None) -> Value | 
 _MODES: Mapping[Value, Value] = {PING_PONG: "latency"}
 
 
+def _mode(counts: str) -> str:
+    """Return the mode of the messages sent and received: in ping-pong, each waits for the reply to the one before."""
+    sent, received = (int(word) for word in re.findall(r"\d+", counts))
+    return "ping-pong" if sent - received <= 1 else "under-load"
+
+
+_STATED = (
+    StatedLine("protocol", re.compile(r"\[ *\d+\] IP = \S+ +PORT = +\d+ +# (UDP|TCP)"), str.lower),
+    StatedLine("port", re.compile(r"\[ *\d+\] IP = \S+ +PORT = +(\d{1,5})")),
+    StatedLine("address", re.compile(r"\[ *\d+\] IP = (\S{1,60}) +PORT")),
+    StatedLine("time", re.compile(r"(?:sockperf: )?\[Total Run\] RunTime=(\d{1,7}(?:\.\d+)?) sec")),
+    StatedLine(
+        "mode", re.compile(r"(?:sockperf: )?\[Total Run\] .*SentMessages=(\d{1,15}; ReceivedMessages=\d{1,15})"), _mode
+    ),
+    StatedLine(
+        "full_rtt", re.compile(r"(?:sockperf: )?Summary: (Latency|Round trip) is"), lambda kind: kind == "Round trip"
+    ),
+)
+
+
 class Sockperf(PeerSuite):
     """sockperf ping-pong or under-load. The host is the client; the server runs on the peer."""
 
@@ -366,6 +378,13 @@ class Sockperf(PeerSuite):
             fixed_backward=(("full_rtt", True),),
         ),
     )
+
+    @property
+    def output_formats(self) -> tuple[OutputFormat, ...]:
+        """The formats of sockperf's output."""
+        first = re.compile(r"sockperf: (?:\x1b\S*)?== version #")
+        line = re.compile(r"sockperf(?:\[\w+\])?: |\[(?:Total Run|Valid Duration)\] RunTime=")
+        return (OutputFormat(title="sockperf", first=first, line=line, read=by_parser(self, _STATED)),)
 
     def metrics_of(self, values: Values) -> tuple[Metric, ...]:
         """Return the round trips or their halves, then the counts."""

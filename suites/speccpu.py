@@ -7,12 +7,13 @@ import shlex
 import statistics
 from dataclasses import dataclass
 
-from suites.base import Command, Context, Effect, EffectKind, ParsedTrial, StepEvidence, Suite, TestedTool
+from suites.base import Command, Context, Effect, EffectKind, StepEvidence, Suite, TestedTool
 from suites.checks import FACTS_NOT_READ, Check, CheckOutcome, NotChecked
 from suites.command_line import CommandSyntax
 from suites.facts import Facts, cpus_for, known
 from suites.line_parser import LineParser
 from suites.memory_sizes import available_memory, memory_outcome
+from suites.outputs import ParsedTrial
 from suites.parameters import (
     Choice,
     Parameter,
@@ -310,6 +311,7 @@ def _skips_mcf(evidence: StepEvidence) -> CheckOutcome | None:
 
 SPECCPU_NO_FOLDER = Check(
     id="speccpu-nowhere",
+    of_result=False,
     severity=Severity.ERROR,
     title="SPEC CPU not installed",
     why="Its licence forbids redistribution: install it on the host and build it with your config file.",
@@ -321,6 +323,7 @@ SPECCPU_NO_FOLDER = Check(
 
 SPECCPU_MEMORY = Check(
     id="memory-too-small",
+    of_result=False,
     severity=Severity.ERROR,
     title="Too little memory for the copies",
     why="Copies that swap measure the disk; the kernel may kill one, and its benchmark then has no result.",

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from suites.base import Command, Context, Estimate, ParsedTrial, StepCheck, StepEvidence, Suite, TestedTool, Workload
+from suites.base import Command, Context, Estimate, StepCheck, StepEvidence, Suite, TestedTool, Workload
 from suites.checks import Check, CheckOutcome
 from suites.command_line import CommandSyntax
 from suites.disk import DIRECTORY, best_directory
@@ -12,6 +12,7 @@ from suites.equivalents import Traits
 from suites.facts import Facts
 from suites.host_files import HostFile
 from suites.line_parser import LineParser
+from suites.outputs import ParsedTrial
 from suites.parameters import Choice, Parameter, Tuned, Type, Values
 from suites.pgbench.output import TPS
 from suites.programs import Program

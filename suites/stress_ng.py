@@ -5,13 +5,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from suites.base import Command, Context, ParsedTrial, StepEvidence, Suite, TestedTool
+from suites.base import Command, Context, StepEvidence, Suite, TestedTool
 from suites.checks import Check, CheckOutcome, NotChecked
 from suites.command_line import CommandSyntax, Respelled
 from suites.equivalents import Traits
 from suites.facts import Facts
 from suites.line_parser import LineParser
 from suites.memory_sizes import cache_for, memory_outcome, memory_too_small, size_beyond_cache
+from suites.output_reading import StatedLine, by_parser
+from suites.outputs import OutputFormat, ParsedTrial
 from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values, format_size, runtime_parameter
 from suites.programs import Program, same_package_name
 from suites.runtime_checks import TRUSTED
@@ -226,6 +228,7 @@ STRESS_NG_SHORT = Check(
 
 STRESS_NG_ENDLESS = Check(
     id="stress-ng-endless",
+    of_result=False,
     title="Runtime of hours",
     why="Half a minute suffices for a memory rate; stress-ng's default of a day is meant to find faults.",
     remedy=f"Set time to {TRUSTED:g} s.",
@@ -256,6 +259,17 @@ def _method_first(words: Sequence[str]) -> list[str]:
 
 STRESSORS = frozenset({"--stream", "--memrate"})
 
+_STATED = (
+    StatedLine("method", re.compile(r".*dispatching hogs: \d+ (stream|memrate)$")),
+    StatedLine("threads", re.compile(r".*dispatching hogs: (\d{1,6}) (?:stream|memrate)$")),
+    StatedLine(
+        "memrate_bytes", re.compile(r".*memrate: using buffer size of (\d{1,12}K)"), lambda size: f"{size[:-1]} KiB"
+    ),
+    StatedLine("time", re.compile(r".*setting to a (\d{1,7}) second")),
+    StatedLine("method", re.compile(r".*\] (stream|memrate)[: ]")),
+)
+_FIRST = re.compile(r"stress-ng: info: +\[\d+\] (?:setting to a |defaulting to a |dispatching hogs: )")
+
 
 class StressNg(Suite):
     """Memory stressors. Fixed time, bytes counted: higher is better."""
@@ -283,6 +297,12 @@ class StressNg(Suite):
         memory_too_small("Instances", "Use less memory or fewer instances.", _too_small),
         MORE_THREADS_THAN_CPUS,
     )
+
+    @property
+    def output_formats(self) -> tuple[OutputFormat, ...]:
+        """The formats of stress-ng's output."""
+        line = re.compile(r"stress-ng: +[a-z]+: +\[\d+\] ")
+        return (OutputFormat(title="stress-ng memory", first=_FIRST, line=line, read=by_parser(self, _STATED)),)
 
     def tune(self, context: Context) -> dict[str, Tuned]:
         """Return one instance per usable CPU, half a minute, and memory beyond all caches."""

@@ -4,15 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from suites.base import (
-    Command,
-    Context,
-    Estimate,
-    ParsedTrial,
-    Purpose,
-    StepEvidence,
-    TestedTool,
-)
+from suites.base import Command, Context, Estimate, Purpose, StepEvidence, TestedTool
 from suites.checks import Check, CheckOutcome
 from suites.command_line import Respelled
 from suites.host_files import HostFile
@@ -23,6 +15,7 @@ from suites.iperf3.suite import PARAMETERS as OF_IPERF3
 from suites.iperf3.syntax import IPERF3_SYNTAX
 from suites.iperf3.text import JITTER, LOST, RECEIVER, THROUGHPUT
 from suites.line_parser import LineParser
+from suites.outputs import ParsedTrial
 from suites.parameters import Parameter, Tuned, Type, Values
 from suites.peer import PeerSuite, peer_address, port_text
 from suites.quantities import quantity

@@ -5,24 +5,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from suites.base import (
-    Command,
-    Context,
-    Effect,
-    EffectKind,
-    Estimate,
-    ParsedTrial,
-    Purpose,
-    StepEvidence,
-    Suite,
-    TestedTool,
-    TrialParser,
-)
+from suites.base import Command, Context, Effect, EffectKind, Estimate, Purpose, StepEvidence, Suite, TestedTool
 from suites.checks import FACTS_NOT_READ, Check, CheckOutcome, NotChecked
 from suites.command_line import CommandSyntax
 from suites.facts import Facts, known
 from suites.host_files import HostFile
 from suites.line_parser import LineParser
+from suites.output_reading import StatedLine, by_parser
+from suites.outputs import OutputFormat, ParsedTrial, TrialParser
 from suites.parameters import (
     Choice,
     Parameter,
@@ -295,6 +285,7 @@ def _too_many(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
 
 UNIXBENCH_NO_FOLDER = Check(
     id="unixbench-nowhere",
+    of_result=False,
     severity=Severity.ERROR,
     title="UnixBench not installed",
     why="No distribution packages it.",
@@ -313,6 +304,19 @@ UNIXBENCH_SIXTEEN = Check(
     source="UnixBench 5.1.3, Run: maxCopies; AWS re:Invent 2013 ENT305.",
     needs="Copies; the host's CPUs.",
     evaluate=_too_many,
+)
+
+_STATED = (
+    StatedLine(
+        "workload",
+        re.compile(r"System Benchmarks (Index Values|Partial Index)"),
+        lambda kind: {"Index Values": WHOLE}.get(kind, PROCESSOR),
+    ),
+    StatedLine(
+        "copies",
+        re.compile(r"\d+ CPUs? in system; running (\d+) "),
+        lambda copies: "single" if copies == "1" else "all",
+    ),
 )
 
 
@@ -334,6 +338,12 @@ class UnixBench(Suite):
     metrics = METRICS
     usual_cov = 0.05
     checks = (UNIXBENCH_NO_FOLDER, UNIXBENCH_SIXTEEN)
+
+    @property
+    def output_formats(self) -> tuple[OutputFormat, ...]:
+        """The formats of UnixBench's output."""
+        line = re.compile(rf"{_SECTION.pattern}|{_TABLE.pattern}|{_SCORE.pattern}|.+\([\d.]+ s, \d+ samples\)$")
+        return (OutputFormat(title="UnixBench", first=_VERSION, line=line, read=by_parser(self, _STATED)),)
 
     def programs(self, values: Values, facts: Facts | None) -> tuple[Program, ...]:
         """Return what its Run needs, and the compiler that builds an archive."""

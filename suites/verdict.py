@@ -10,12 +10,15 @@ from suites.vocab import Finding, Severity
 class Trust(StrEnum):
     """Trust in a result, the highest first.
 
-    VALID: no objection. CAVEATS: correct if quoted with its caveats. DOUBTFUL: it may well measure something else.
-    INVALID: it does not measure what it claims, or the test never ran.
+    VALID: no objection. UNVERIFIED: no objection in an output from elsewhere, whose host was not watched. CAVEATS:
+    correct if quoted with its caveats. UNDECIDED: what is known does not decide it. DOUBTFUL: it may well measure
+    something else. INVALID: it does not measure what it claims, or the test never ran.
     """
 
     VALID = "valid"
+    UNVERIFIED = "unverified"
     CAVEATS = "valid with caveats"
+    UNDECIDED = "cannot tell"
     DOUBTFUL = "doubtful"
     INVALID = "invalid"
 
@@ -23,6 +26,11 @@ class Trust(StrEnum):
     def rank(self) -> int:
         """Return 0 for the most trusted, increasing from there."""
         return tuple(Trust).index(self)
+
+    @property
+    def in_doubt(self) -> bool:
+        """Whether the result may not measure what it claims, so that it decides nothing."""
+        return self.rank >= Trust.UNDECIDED.rank
 
 
 def worst(given: "tuple[Trust, ...]") -> Trust:

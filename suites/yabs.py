@@ -1,13 +1,19 @@
-"""Reading of results of yabs.sh (Yet-Another-Bench-Script), its printed text or its JSON (-j), as a reference table."""
+"""Reading of results of yabs.sh (Yet-Another-Bench-Script), printed or JSON (-j), as a reference table and to judge."""
 
 import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
+from suites.base import Suite
 from suites.errors import BenchwrightError
+from suites.fio.suite import Fio
+from suites.geekbench import Geekbench
+from suites.iperf3.suite import Iperf3
+from suites.outputs import OutputFormat, ParsedTrial, ToolOutput
 from suites.strict_json import object_in, objects_in, read_json
-from suites.units import Unit
+from suites.units import Unit, convert
+from suites.vocab import Figure, labels
 
 KIB = 1024
 """YABS prints the KiB/s of fio's terse output as KB/s: 111.2k IOPS of 4 KiB as 445.04 MB/s."""
@@ -190,3 +196,43 @@ def _date(text: str, form: str) -> str:
         return datetime.strptime(text, form).date().isoformat()  # noqa: DTZ007 -- a date without a zone
     except ValueError:
         return ""
+
+
+# As outputs to judge
+
+
+def yabs_formats() -> tuple[OutputFormat, ...]:
+    """Return the formats of a result of yabs.sh: its JSON, and what it prints."""
+    line = re.compile(rf"fio Disk Speed Tests|{_NETWORK.pattern}|{_GEEKBENCH.pattern}")
+    banner = re.compile(r"#+ +Yet-Another-Bench-Script +#+$")
+    return (
+        OutputFormat(title="YABS JSON", keys=frozenset({"version", "os", "cpu", "net"}), read=_read_output),
+        OutputFormat(title="YABS text", first=banner, line=line, read=_read_output),
+    )
+
+
+def _read_output(text: str, _command: str | None) -> Iterator[ToolOutput]:
+    """Yield a result for each test of each suite, with the parameters of YABS."""
+    try:
+        rows = (_of_text(text) if (content := _json(text)) is None else _of_json(content))["figure"]
+    except BenchwrightError:
+        return
+    found: dict[tuple[str, tuple[tuple[str, str], ...]], list[Figure]] = {}
+    for row in rows:
+        suite = _SUITES[row["suite"]]
+        metric = next((one for one in suite.metrics if one.name == row["metric"]), None)
+        if metric is not None:
+            key = row["suite"], tuple(sorted(row["parameters"].items()))
+            value = convert(row["value"], Unit(row["unit"]), metric.unit)
+            found.setdefault(key, []).append(Figure(metric, value, labels(**row["labels"])))
+    for (suite_id, given), figures in found.items():
+        stated = {**dict(given), **(_FILE if suite_id == "fio" else {})}
+        known = {parameter.name: parameter for parameter in _SUITES[suite_id].parameters}
+        values = {name: known[name].parse(value) for name, value in stated.items() if name in known}
+        yield ToolOutput(suite_id, ParsedTrial(tuple(figures)), values, name=f"YABS {suite_id}")
+
+
+_SUITES: Mapping[str, Suite] = {suite.id: suite for suite in (Fio(), Iperf3(), Geekbench())}
+
+_FILE = {"size": "2 GiB", "runtime": "30 s"}
+"""yabs.sh: --size=2G --runtime=30 (512 MiB on ARM)."""

@@ -3,9 +3,10 @@
 import re
 from collections.abc import Mapping
 
-from suites.base import Command, Context, Estimate, ParsedTrial, StepEvidence, Suite, TestedTool
+from suites.base import Command, Context, Estimate, StepEvidence, Suite, TestedTool
 from suites.checks import Check, CheckOutcome
 from suites.line_parser import LineParser
+from suites.outputs import ParsedTrial
 from suites.parameters import Parameter, Tuned, Type, Values
 from suites.programs import Program, same_package_name
 from suites.units import Unit

@@ -21,6 +21,7 @@ from widgets.hosts.hosts_page import HostsPage
 from widgets.library.library_page import LibraryPage
 from widgets.live.live_page import LivePage
 from widgets.main_window import MainWindow
+from widgets.outputs.judge_page import JudgePage
 from widgets.page import Page, PageName
 from widgets.wizard.measure_page import MeasurePage
 
@@ -59,6 +60,7 @@ NAMES: dict[type[Page], PageName] = {
     LivePage: PageName.LIVE,
     LibraryPage: PageName.LIBRARY,
     ComparePage: PageName.COMPARE,
+    JudgePage: PageName.JUDGE,
 }
 
 

@@ -10,7 +10,7 @@ from app.run_filter import parse_filter
 from app.services import Workstation
 from app.store.store import Store
 from remote.telemetry.telemetry_metrics import POWER
-from suites.base import ParsedTrial
+from suites.outputs import ParsedTrial
 from suites.vocab import Figure, Sample, labels
 from tests.app import run_events
 from tests.app.test_store_newer import make_newer

@@ -20,8 +20,8 @@ from app.events import (
 from app.plans.plan import Plan, Policy, Repetition, make_step
 from app.runs.policies import decided
 from app.runs.schedule import Schedule
-from suites.base import ParsedTrial
 from suites.fio.metrics import IOPS
+from suites.outputs import ParsedTrial
 from suites.vocab import Figure, Sample, labels
 from tests.app.run_events import facts, trial
 from tests.shot_stage import Shot, Stage

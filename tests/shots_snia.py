@@ -8,7 +8,8 @@ from app.distributions.studies import StudyKind
 from app.events import RunEnded, RunStarted, State
 from app.plans.plan import LOCAL, Step
 from app.timestamps import now
-from suites.base import ParsedTrial, complete_values
+from suites.base import complete_values
+from suites.outputs import ParsedTrial
 from suites.snia.parameters import SniaPoint, points
 from suites.snia.suite import FioSnia
 from tests.app import run_events

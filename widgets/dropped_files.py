@@ -1,4 +1,4 @@
-"""Files dropped on the window: plans and fio job files open in the wizard, libraries as the library."""
+"""Files dropped on the window: plans and job files open in the wizard, libraries as such, all others are judged."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -15,12 +15,14 @@ MOST_FILES = 20
 
 
 class DroppedFiles(QObject):
-    """Opens what is dropped on a widget. `opens` maps a file name's ending to what opens such a file; `bar` names the
-    others until the next drop."""
+    """Opens what is dropped on a widget. `opens` maps a file name's ending to what opens such a file, `judge` takes
+    files and folders of no such ending; `bar` names what was not opened until the next drop."""
 
-    def __init__(self, window: QWidget, opens: Mapping[str, Open], bar: LibraryBar) -> None:
+    def __init__(
+        self, window: QWidget, opens: Mapping[str, Open], judge: Callable[[Sequence[Path]], object], bar: LibraryBar
+    ) -> None:
         super().__init__(window)
-        self._opens = opens
+        self._opens, self._judge = opens, judge
         self._bar = bar
         window.setAcceptDrops(True)
         window.installEventFilter(self)
@@ -37,12 +39,11 @@ class DroppedFiles(QObject):
         return super().eventFilter(watched, event)
 
     def open(self, paths: Sequence[Path]) -> None:
-        """Open the first file of a known type, and name the others."""
+        """Open the first file of a known type, and name the others; without one, judge them as outputs of tools."""
         self._bar.end_failure()
         known = [path for path in paths if path.suffix.lower() in self._opens]
         if not known:
-            kinds = ", ".join(self._opens)
-            self._bar.show_failure(f"Cannot open {_names(paths)}.", f"Drop a file that ends in {kinds}.")
+            self._judge(paths)
             return
         self._opens[known[0].suffix.lower()](known[0])
         others = [path for path in paths if path != known[0]]

@@ -83,7 +83,8 @@ class MainWindow(QMainWindow):
         self._connect()
         self.links = SidebarLinks(self, self.actions_of_window.sidebar, self)
         plans = {".toml": self.pages.open_plan_file, ".fio": self.pages.open_job_file, ".job": self.pages.open_job_file}
-        DroppedFiles(self, {**plans, ".sqlite3": self.library_bar.open_dropped}, self.library_bar)
+        bundles = dict.fromkeys((".sqlite3", ".html"), self.library_bar.open_dropped)
+        DroppedFiles(self, {**plans, **bundles}, self.pages.judge, self.library_bar)
         self.digests.watch(self)
         self.show_page(PageName.HOSTS)
 
@@ -192,6 +193,12 @@ class MainWindow(QMainWindow):
         """Export the selected runs of the library as a library file."""
         if page := self.show_page(PageName.LIBRARY):
             cast("LibraryPage", page).export_library()
+
+    def back_up(self) -> None:
+        """Ask for a new file and copy the whole library to it."""
+        ask_for_file(
+            self, "Back up library", self.library_bar.back_up, ["Libraries (*.sqlite3)"], save_as="backup.sqlite3"
+        )
 
     def export(self) -> None:
         """Export the content of the current page; if it has none, show the library."""

@@ -23,6 +23,7 @@ class PageName(StrEnum):
     LIVE = "Live"
     LIBRARY = "Library"
     COMPARE = "Compare"
+    JUDGE = "Judge"
     HELP = "Help"
 
 
@@ -44,6 +45,7 @@ SIGNS: Mapping[PageName, PageSign] = {
             (PageName.LIVE, "live", "Watch the run under way", "telemetry"),
             (PageName.LIBRARY, "library", "Stored runs", "library"),
             (PageName.COMPARE, "compare", "Compare runs with a baseline", "comparison"),
+            (PageName.JUDGE, "agrees", "Judge outputs of tools that ran elsewhere", "judging"),
             (PageName.HELP, "help", "Tour, glossary, rules and keyboard", "tour"),
         ),
         start=1,

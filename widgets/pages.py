@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from widgets.hosts.hosts_page import HostsPage
     from widgets.library.library_page import LibraryPage
     from widgets.live.live_page import LivePage
+    from widgets.outputs.judge_page import JudgePage
     from widgets.wizard.measure_page import MeasurePage
 
 log = logging.getLogger(__name__)
@@ -97,6 +98,7 @@ class Pages:
             PageName.LIVE: self._make_live,
             PageName.LIBRARY: self._make_library,
             PageName.COMPARE: self._make_compare,
+            PageName.JUDGE: self._make_judge,
             PageName.HELP: self._make_help,
         }
 
@@ -148,6 +150,11 @@ class Pages:
         """Open a fio job file on New test."""
         if page := self._services.show_page(PageName.MEASURE):
             cast("MeasurePage", page).load_job_file(path)
+
+    def judge(self, paths: Sequence[Path]) -> None:
+        """Judge the outputs in files and folders."""
+        if page := self._services.show_page(PageName.JUDGE):
+            cast("JudgePage", page).judge(paths)
 
     def run(self, plan: Plan, basis: Plan | None) -> None:
         """Run `plan`, which was made in this window from `basis`, as soon as its hosts are free; show it live."""
@@ -292,6 +299,13 @@ class Pages:
         page.plan_chosen.connect(self.open_plan)
         page.library_requested.connect(lambda: self._services.show_page(PageName.LIBRARY))
         page.export_requested.connect(self._services.open_export)
+        return page
+
+    def _make_judge(self) -> Page:
+        from widgets.outputs.judge_page import JudgePage
+
+        page = JudgePage(self._workstation, self._asker)
+        page.imported.connect(self.refresh_library)
         return page
 
     def _make_help(self) -> Page:

@@ -77,6 +77,10 @@ class WindowParts(Protocol):
         """Export the selected runs of the library as a library file."""
         ...
 
+    def back_up(self) -> None:
+        """Ask for a new file and copy the whole library to it."""
+        ...
+
     def export(self) -> None:
         """Export the content of the current page."""
         ...

@@ -11,6 +11,7 @@ from app.checks import (
     cpu,
     disk,
     duet,
+    elsewhere,
     energy,
     goals,
     host,
@@ -47,6 +48,7 @@ _OF_TRIALS: tuple[TrialCheck, ...] = (
     *disk.TRIAL_CHECKS,
     *timing.TRIAL_CHECKS,
     *repetition.TRIAL_CHECKS,
+    *elsewhere.TRIAL_CHECKS,
     limits.QUOTA_BOUND,
     limits.LIMITED_BY,
 )
@@ -57,7 +59,12 @@ DURING_CHECKS: tuple[TrialCheck, ...] = tuple(check for check in _OF_TRIALS if c
 TRIAL_CHECKS: tuple[TrialCheck, ...] = tuple(check for check in _OF_TRIALS if check.when is CheckPhase.AFTER)
 """Checks that run after each trial."""
 
-OUTCOME_CHECKS: tuple[OutcomeCheck, ...] = (*completion.OUTCOME_CHECKS, *repetition.OUTCOME_CHECKS, energy.ENERGY)
+OUTCOME_CHECKS: tuple[OutcomeCheck, ...] = (
+    *completion.OUTCOME_CHECKS,
+    *repetition.OUTCOME_CHECKS,
+    *elsewhere.OUTCOME_CHECKS,
+    energy.ENERGY,
+)
 """Checks of all trials of a step on a host."""
 
 DURING_IDS = frozenset(check.id for check in DURING_CHECKS)
@@ -80,6 +87,7 @@ TOPICS: tuple[tuple[str, tuple[AnyCheck, ...]], ...] = (
     ("Rate over time", timing.TRIAL_CHECKS),
     ("Completion", (*completion.OUTCOME_CHECKS, *completion.TRIAL_CHECKS)),
     ("Repetition and goal", (*repetition.OUTCOME_CHECKS, *repetition.TRIAL_CHECKS)),
+    ("Measured elsewhere", (*elsewhere.OUTCOME_CHECKS, *elsewhere.TRIAL_CHECKS)),
     ("Energy", (energy.ENERGY,)),
     ("Limit", (limits.LIMITED_BY, limits.QUOTA_BOUND)),
 )
@@ -129,7 +137,7 @@ class CatalogueEntry:
 
 def catalogue() -> tuple[CatalogueEntry, ...]:
     """Return every check in topic order, one entry per id."""
-    return _catalogue(registry.SUITES)
+    return _catalogue(registry.readable())
 
 
 @cache
@@ -154,6 +162,13 @@ def _blocking_ids(suites: tuple[Suite, ...]) -> frozenset[str]:
 def blocks(finding: Finding) -> bool:
     """Return whether the finding, new or stored, blocks its step."""
     return finding.severity is Severity.ERROR and finding.id in blocking_ids()
+
+
+def of_starts() -> frozenset[str]:
+    """Return the ids of the checks that concern the start and the cost of a run, not its result."""
+    return frozenset(
+        each.id for each in catalogue() if all(one.check.blocks or not one.check.of_result for one in each.variants)
+    )
 
 
 def before_ids() -> frozenset[str]:

@@ -83,7 +83,7 @@ def _cache(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
         return CheckOutcome(in_memory, trust=Trust.INVALID)
     watched = disk_and_watch(trial)
     if isinstance(watched, NotChecked):
-        return _tool_counts(trial) or watched
+        return _tool_counts(trial, watched)
     least = _least_share(trial, *watched)
     if least is not None and least.share < HALF:
         return CheckOutcome(least.measured, trust=Trust.INVALID if least.share < NONE else Trust.DOUBTFUL)
@@ -219,19 +219,24 @@ def _in_memory(trial: TrialEvidence) -> str:
     return ""
 
 
-def _tool_counts(trial: TrialEvidence) -> CheckOutcome | None:
-    """Compare the tool's own counts of issued and device I/Os, unless readahead explains the difference."""
+def _tool_counts(trial: TrialEvidence, unknown: NotChecked) -> CheckOutcome | NotChecked | None:
+    """Compare the tool's own counts of issued and device I/Os; `unknown` if it has none.
+
+    Neither do they decide where readahead explains the difference.
+    """
     if workload_of(trial).buffered and in_sequence(trial):
-        return None
+        return unknown
+    counted = False
     for figure in trial.all_of("issued_ios"):
         got = next((one.value for one in trial.all_of("device_ios") if one.labels == figure.labels), None)
+        counted |= got is not None
         if got is not None and got < HALF * figure.value:
             return CheckOutcome(
                 f"{figure.value:.0f} I/Os issued ({dict(figure.labels).get('operation', '')}), {got:.0f} at the device "
                 f"({share_text(got / figure.value)}), counted by {trial.suite.tool}.",
                 trust=Trust.INVALID if got < NONE * figure.value else Trust.DOUBTFUL,
             )
-    return None
+    return None if counted else unknown
 
 
 def _merged(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:

@@ -177,6 +177,7 @@ ONE_CORE = Check(
 
 UNUSED = Check(
     id="duet-unused-cpus",
+    of_result=False,
     severity=Severity.INFO,
     title="CPUs outside both halves",
     why="Both halves have as many cores of each kind, so that both sides have equal CPUs.",

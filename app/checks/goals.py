@@ -115,3 +115,8 @@ GOAL_MET = after_check(
 def goals_text(verdicts: Iterable[Verdict]) -> str:
     """Return whether results meet the plan's goals; empty without a goal."""
     return " ".join(one.measured for verdict in verdicts for one in verdict.findings if one.id == GOAL_MET.id)
+
+
+def goal_missed(verdicts: Iterable[Verdict]) -> bool:
+    """Return whether the trials show that a goal is missed: their 95 % interval is entirely beyond it."""
+    return any(one.id == GOAL_MET.id and one.severity is Severity.WARNING for each in verdicts for one in each.findings)

@@ -104,6 +104,7 @@ def _list(values: list[str]) -> str:
 
 FEW_TRIALS = Check(
     id="few-trials",
+    of_result=False,
     severity=Severity.INFO,
     title=f"Fewer than {FEWEST_TRIALS} trials",
     why="Without the variation between trials on one host, a difference between hosts means nothing.",
@@ -115,6 +116,7 @@ FEW_TRIALS = Check(
 
 ONE_AFTER_ANOTHER = Check(
     id="one-host-after-another",
+    of_result=False,
     title="Hosts measured one after another",
     why="Drift between them (neighbours, time of day) looks like a difference: in simulated drift, 31 % of such "
     "comparisons found a difference that did not exist, against 5 % of randomised pairs.",
@@ -126,6 +128,7 @@ ONE_AFTER_ANOTHER = Check(
 
 HOSTS_DIFFER = Check(
     id="hosts-differ",
+    of_result=False,
     severity=Severity.INFO,
     title="Hosts differ in configuration",
     why="The comparison includes these differences. An old kernel in an image made three of five instances vary by "
@@ -138,6 +141,7 @@ HOSTS_DIFFER = Check(
 
 ONE_HOST_TWICE = Check(
     id="one-host-twice",
+    of_result=False,
     title="Two hosts are one machine",
     why="The names lead to one kernel, or to containers on it: a difference between them is noise, and each finds the "
     "files and caches of the other.",
@@ -162,6 +166,7 @@ def _shared_place(evidence: PlanEvidence) -> CheckOutcome | None:
 
 SHARED_PLACE = Check(
     id="shared-place",
+    of_result=False,
     severity=Severity.INFO,
     title="Hosts without a place of their own",
     why="These hosts use the value for all others.",

@@ -25,13 +25,16 @@ VERBS = {
     "delete": "run_list:delete",
     "export": "library:export",
     "facts": "hosts:facts",
+    "gate": "gate:gate",
     "heatmap": "studies:heatmap",
     "history": "studies:history",
     "hosts": "hosts:hosts",
     "import": "library:import_runs",
+    "library": "library_maintenance:library",
     "list": "run_list:list_runs",
     "margins": "margins:margins",
     "noise": "studies:noise",
+    "judge": "judge:judge",
     "parse": "library:parse",
     "plan": "plans:plan",
     "profile": "profiles:profile",
@@ -51,7 +54,7 @@ VERBS = {
 """Module and function of each verb in app.cli, imported on use to keep start-up short."""
 
 SECTIONS = {
-    "Measure": ("quick", "facts", "plan", "check", "run", "queue", "sessions", "attach", "calibrate"),
+    "Measure": ("quick", "facts", "plan", "check", "run", "gate", "queue", "sessions", "attach", "calibrate"),
     "Hosts": ("hosts",),
     "Results": (
         "list",
@@ -62,6 +65,7 @@ SECTIONS = {
         "baseline",
         "export",
         "import",
+        "library",
         "delete",
         "restore",
         "searches",
@@ -80,7 +84,7 @@ SECTIONS = {
         "second-opinion",
         "agree",
     ),
-    "Other": ("checks", "parse", "salvage"),
+    "Other": ("checks", "judge", "parse", "salvage"),
 }
 """The verbs of each section in the order of a first use; the last section adds the verbs that none names."""
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from app.checks.goals import goal_missed
 from app.cli.common import FAILED, Number, Whole, json_verb, plain, print_json, print_note
 from app.cli.library import print_card, print_run
 from app.cli.plan_options import Answers, answered, answers_findings, print_changes
@@ -75,6 +76,8 @@ def run(
 
     Several plans run side by side where their hosts differ; those that share a host, or a peer of a network test, wait
     for each other. Waits for the later sessions of a single plan that has several, except with --json.
+
+    The exit status is 1 if a run is not done, or if its trials show that a goal of its plan is missed.
     """
     asker.destroy = destroy
     workstation.check_writable()  # before connecting to a host
@@ -97,14 +100,15 @@ def run(
     (plan,) = plans
     run_id, state = measure(workstation, plan, asker, quiet=as_json, busy=busy)
     print_stored_run(workstation, run_id, as_json=as_json)
-    session = workstation.load(run_id).summary.session
+    record = workstation.load(run_id)
+    session = record.summary.session
     if session is not None:
         from app.cli.sessions import SeriesRunner
 
         runner = SeriesRunner(workstation, session.series, asker, busy)
         runner.after_first(state, wait=not no_wait and not as_json)
         state = State.FAILED if runner.failed else state
-    if state is not State.DONE:
+    if state is not State.DONE or goal_missed(record.verdicts):
         raise SystemExit(FAILED)
 
 
@@ -129,14 +133,15 @@ def run_side_by_side(
 
 
 def print_queued_runs(workstation: Workstation, runs: Sequence[QueuedRun], *, as_json: bool) -> None:
-    """Print the result of each run in order; exit with status 1 unless all are done."""
+    """Print the result of each run in order; exit with status 1 unless all are done and none misses a goal."""
     stored = [run for run in runs if run.run_id and run.state is not State.RUNNING and run.error is None]
     if as_json:
         print_json([queued_run_to_json(workstation, run, stored=run in stored) for run in runs])
     for run in () if as_json else stored:
         click.echo()
         print_stored_run(workstation, run.run_id, as_json=False)
-    if any(run.state is not State.DONE for run in runs):
+    missed = any(goal_missed(workstation.load(run.run_id).verdicts) for run in stored)
+    if missed or any(run.state is not State.DONE for run in runs):
         raise SystemExit(FAILED)
 
 
@@ -198,7 +203,7 @@ def run_quick(
 def _reports(workstation: Workstation, run_id: str, folder: Path) -> list[Path]:
     csv = workstation.export_csv([run_id], folder / f"{run_id}.csv")
     card = workstation.export_card(run_id, folder / f"{run_id}-card.png")
-    return [card, workstation.export_png([run_id], folder / f"{run_id}.png"), *csv]
+    return [card, workstation.export_image([run_id], folder / f"{run_id}.png"), *csv]
 
 
 def print_stored_run(workstation: Workstation, run_id: str, *, as_json: bool, files: list[Path] | None = None) -> None:

@@ -18,6 +18,9 @@ from suites.vocab import Metric
 LOCAL = "local"
 """The name of this computer as a host."""
 
+ELSEWHERE = "elsewhere"
+"""The host of an output of a tool that does not name its own."""
+
 MAXIMUM_TRIALS = 1000
 MAXIMUM_SEED = 2**63 - 1
 MOST_PAUSE = 1e6  # seconds

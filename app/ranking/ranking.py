@@ -355,7 +355,7 @@ def _notes(found: Sequence[Candidate], ranked: Sequence[RankedCandidate], criter
     if found and criteria.goal is not RankingGoal.CHEAPEST:
         yield from _by_figure_only(found, ranked, criteria)
     for row in ranked:
-        if row.candidate.verdict is not None and row.trust in {Trust.DOUBTFUL, Trust.INVALID}:
+        if row.candidate.verdict is not None and row.trust is not None and row.trust.in_doubt:
             yield f"{row.candidate.name} is {row.candidate.verdict.text}."
     if criteria.overruled:
         yield f"Overruled: {criteria.overruled}"

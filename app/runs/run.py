@@ -48,9 +48,9 @@ from app.timestamps import now, seconds_since
 from app.verdict.stages import Verdicts, resumed_watching
 from remote.errors import ConnectError, RemoteError
 from remote.probe import read_facts
-from suites.base import ParsedTrial
 from suites.errors import BenchwrightError
 from suites.evidence import STOPPED
+from suites.outputs import ParsedTrial
 
 FAILED = "Internal error during the run; see the log."
 

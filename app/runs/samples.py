@@ -4,7 +4,7 @@ import itertools
 import statistics
 from collections import defaultdict
 
-from suites.base import ParsedTrial
+from suites.outputs import ParsedTrial
 from suites.quantities import duration_text
 from suites.vocab import Labels
 

@@ -34,10 +34,11 @@ from remote.connection_state import LinkState
 from remote.errors import ConnectionLostError, JobError, RemoteError
 from remote.jobs.job import RemoteJob
 from remote.target_guard import denied, refusal
-from suites.base import Command, ParsedTrial, Purpose, TrialParser
+from suites.base import Command, Purpose
 from suites.errors import BenchwrightError
 from suites.evidence import STOPPED
 from suites.facts import known
+from suites.outputs import ParsedTrial, TrialParser
 from suites.perf import STREAM
 from suites.quantities import duration_text
 from suites.tool_messages import exit_text

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from app.centres import centre_over
 from app.checks.catalogue import DURING_CHECKS, DURING_IDS, OUTCOME_CHECKS, TRIAL_CHECKS
+from app.checks.elsewhere import MEASURED_ELSEWHERE
 from app.checks.limits import LIMITED_BY, limiter_text
 from app.checks.repetition import latency_text
 from app.checks.run_findings import CHECK_FAILED, finding_of
@@ -67,7 +68,8 @@ def step_verdict(step: StepOutcomeEvidence) -> StepVerdict:
     level = worst(tuple(one.trust for one in (*found, *earlier)))
     found = [_with_trust(one, level) if one.finding.id == "goal" else one for one in found]
     limited = limiter[0] if limiter is not None else None
-    reducing = [one.finding for one in (*found, *earlier) if one.trust is not Trust.VALID]
+    by_trust = sorted((*found, *earlier), key=lambda one: -one.trust.rank)
+    reducing = [one.finding for one in by_trust if one.trust is not Trust.VALID]
     rest = [one.finding for one in found if one.trust is Trust.VALID]
     summary = summary_of(step, level, limited, tuple(reducing))
     verdict = Verdict(level, limited, summary, (*reducing, *rest), step.name, step.host)
@@ -77,7 +79,7 @@ def step_verdict(step: StepOutcomeEvidence) -> StepVerdict:
 
 def _with_trust(goal: RatedFinding, level: Trust) -> RatedFinding:
     """Return the finding on a goal with the trust in the result: an invalid figure meets no goal."""
-    if level.rank < Trust.DOUBTFUL.rank:
+    if not level.in_doubt:
         return goal
     doubt = "invalid: it decides nothing" if level is Trust.INVALID else str(level)
     measured = f"{goal.finding.measured} The result is {doubt}."
@@ -175,7 +177,7 @@ def _limiter(step: StepOutcomeEvidence, not_checked: dict[str, NotChecked]) -> t
     if failed:
         not_checked[LIMITED_BY.id] = failed
     found = [(trial, one, one.limiter) for trial, one in outcomes if isinstance(one, CheckOutcome) and one.limiter]
-    if not found:
+    if not found or (step.elsewhere and all(limiter is Limiter.UNKNOWN for _, _, limiter in found)):
         return None
     counts = Counter(limiter for _, _, limiter in found)
     most, count = counts.most_common(1)[0]
@@ -224,8 +226,11 @@ MOST_NAMED = 3
 def summary_of(step: StepOutcomeEvidence, level: Trust, limiter: Limiter | None, reducing: Sequence[Finding]) -> str:
     """Return the summary of a step: trust, figure, limit, then the titles of the findings that reduce the trust."""
     start = f"{level.value.capitalize()}: {_measured(step)}"
-    limited = {None: "", Limiter.UNKNOWN: "; limit not identified"}
+    unknown = "" if step.elsewhere else "; limit not identified"
+    limited = {None: "", Limiter.UNKNOWN: unknown}
     sentence = start + limited.get(limiter, f", limited by {limiter_text(limiter)}") + "."
+    if level is not Trust.UNVERIFIED:
+        reducing = [one for one in reducing if one.id != MEASURED_ELSEWHERE.id]
     return f"{sentence} {_titles(reducing)}".strip()
 
 
@@ -241,6 +246,8 @@ def _measured(step: StepOutcomeEvidence) -> str:
     count = len(values)
     trials = f"{'geometric mean' if min(values) > 0 else 'mean'} of {count_text(count, 'trial')}"
     if count == 1:
+        if step.elsewhere:
+            return f"{text}{f' {latency}' if latency else ''}"
         quick = step.planned == 1 and not step.suite.repeats_itself
         trials = "quick look: 1 trial, no interval" if quick else "1 trial"
     return f"{text}{f' {latency}' if latency else ''} ({trials})"

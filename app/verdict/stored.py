@@ -162,6 +162,7 @@ def evidence_of(
         goals=record.plan.goals,
         findings=tuple(_findings(record, step.name, host, {one.trial.id: one.state for one in own})),
         host_noise=_host_noise(record, step, host),
+        elsewhere=record.read_from is not None,
     )
 
 
@@ -230,6 +231,7 @@ def _trial(
         watch=watch(host, one.trial.clock),
         peer=step.peer,
         peer_watch=watch(step.peer if step.peer != host else None, one.trial.peer_clock),
+        elsewhere=record.read_from is not None,
         uncounted=uncounted,
         interruption=next((INTERRUPTIONS[id_] for id_ in raised if id_ in INTERRUPTIONS), ""),
     )

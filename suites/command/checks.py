@@ -270,6 +270,7 @@ COMMAND_NO_FIGURE = blocking_check(
 
 COMMAND_META = Check(
     id="command-shell-signs",
+    of_result=False,
     title="Shell syntax without a shell",
     why="Pipes, redirections, patterns and variables are passed to the program as plain words: it does something "
     "else than in a terminal, often nothing at all, and quickly.",
@@ -281,6 +282,7 @@ COMMAND_META = Check(
 
 COMMAND_SECRET = Check(
     id="command-secret",
+    of_result=False,
     severity=Severity.ERROR,
     title="Secret in the command",
     why="Commands and variables are stored in the plan, each result and report, and visible in the host's "
@@ -314,6 +316,7 @@ COMMAND_UNJUDGED = blocking_check(
 
 COMMAND_UNSURE = Check(
     id="command-unsure",
+    of_result=False,
     severity=Severity.INFO,
     title="Write targets unknown before the run",
     why="It starts only where the host’s kernel denies it block devices, or where the account cannot write to any.",
@@ -336,6 +339,7 @@ COMMAND_WRITES_DEVICE = blocking_check(
 
 COMMAND_ENDLESS = Check(
     id="command-endless",
+    of_result=False,
     title="Command does not end",
     why="The trial continues until it is stopped or the disk is full; a stopped trial has no figure.",
     remedy="Limit its size or time: count= for dd, --time for sysbench, -t for iperf3, -c for ioping.",

@@ -4,11 +4,11 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from suites.base import ParsedTrial
 from suites.command.number_edges import suffix_after, whole_number
 from suites.command.parameters import JSON, PATTERN, TIME, WALL_TIME, figure_metric, labels_of, scanned
 from suites.command.pattern import MAXIMUM_LINE, Pattern, PatternError
 from suites.line_parser import LineSplitter
+from suites.outputs import ParsedTrial
 from suites.parameters import Values
 from suites.strict_json import read_json
 from suites.tool_messages import exit_text, printable_message

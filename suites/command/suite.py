@@ -15,7 +15,6 @@ from suites.base import (
     Recognised,
     Suite,
     TestedTool,
-    TrialParser,
 )
 from suites.command.checks import COMMAND_CHECKS
 from suites.command.known_programs import KNOWN_PROGRAMS
@@ -40,6 +39,7 @@ from suites.command_line import ParsedCommand, UnreadWord, lines_of, without_pro
 from suites.errors import ParameterError
 from suites.facts import Facts
 from suites.host_files import HostFile
+from suites.outputs import TrialParser
 from suites.parameters import Value, Values
 from suites.programs import Program, bundled
 from suites.vocab import Labels, Metric, Resource

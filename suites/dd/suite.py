@@ -6,7 +6,7 @@ from types import MappingProxyType
 from suites.base import Command, Context, Estimate, Purpose, Suite, TestedTool, Workload
 from suites.command_line import CommandSyntax
 from suites.dd.checks import DD_CHECKS
-from suites.dd.output import METRICS, DdParser
+from suites.dd.output import COPIED, METRICS, DdParser
 from suites.dd.parameters import BLOCK_SIZE, DD_PARAMETERS, FILE, PREPARED, TUNED_BLOCK, URANDOM, ZERO, copied, writes
 from suites.disk import GIB, MIB, SOLID_STATE_RATE, best_directory, room_for
 from suites.equivalents import (
@@ -21,11 +21,18 @@ from suites.equivalents import (
     tool_difference,
 )
 from suites.facts import Directory, Facts, known
+from suites.output_reading import StatedLine, by_parser
+from suites.outputs import OutputFormat, ParsedTrial
 from suites.parameters import Tuned, Value, Values, size_word
 from suites.programs import Program, same_package_name
 from suites.quantities import quantity
 from suites.targets import Target
 from suites.vocab import Resource
+
+_REPORT = re.compile(
+    r"\d{1,18}\+\d{1,18} \S+ \S+$|\d{1,18} ?\S*(?: \([^)]*\))*.* [kKMGTP]?i?B/s$|\d{1,18} bytes transferred in "
+)
+"""A line of dd's report, in any language."""
 
 FILE_NAME, SOURCE_NAME = "benchwright.dat", "benchwright.src"
 _FILE, _SOURCE = (Target(FILE_NAME),), (Target(SOURCE_NAME),)
@@ -95,6 +102,15 @@ def _size(text: str) -> str:
     return text
 
 
+def _block_size(parsed: ParsedTrial, stated: Values) -> dict[str, Value]:
+    """Return the block size: the bytes copied by the blocks read, if these are whole."""
+    size = next((int(figure.value) for figure in parsed.figures if figure.metric is COPIED), 0)
+    if not size:
+        return {}
+    blocks = int(stated.get("count", 0))
+    return {"block_size": size // blocks} if blocks and size % blocks == 0 else {"block_size": size, "count": 1}
+
+
 class Dd(Suite):
     """dd: writes a file from zeros, random bytes or a prepared file, or reads one back."""
 
@@ -156,6 +172,14 @@ class Dd(Suite):
             reasons=_CLOCK,
         ),
     )  # fmt: skip
+
+    @property
+    def output_formats(self) -> tuple[OutputFormat, ...]:
+        """The formats of dd's output, which states none of its operands."""
+        stated = (StatedLine("count", re.compile(r"(\d{1,18})\+0 \S+ \S+")),)
+        unstated = {"input": (ZERO, URANDOM, PREPARED, FILE), "flush": ("none", "fdatasync", "direct", "dsync")}
+        read = by_parser(self, stated, unstated=unstated, inferred=_block_size)
+        return (OutputFormat(title="dd", first=re.compile(r"\d{1,18}\+\d{1,18} records in$"), line=_REPORT, read=read),)
 
     def workload(self, values: Values) -> Workload:
         """Return the copied bytes: to the disk from a device, or from the disk to /dev/null."""

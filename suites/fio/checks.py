@@ -319,6 +319,7 @@ FIO_CHECKS = (
     ),
     Check(
         id="block-over-file",
+        of_result=False,
         severity=Severity.ERROR,
         title="Block larger than the file",
         why="fio exits at once with “size too small” and measures nothing.",
@@ -449,6 +450,7 @@ FIO_CHECKS = (
     ),
     Check(
         id="trim-on-file",
+        of_result=False,
         severity=Severity.ERROR,
         title="trim needs a block device",
         why="fio ends at the first trim with “Inappropriate ioctl for device”.",

@@ -352,6 +352,7 @@ DEVICE_CHECKS = (
     ),
     Check(
         id="destroys-data",
+        of_result=False,
         severity=Severity.ERROR,
         title="All data on the device is lost",
         why="A write test of a raw device overwrites it. The content cannot be restored.",

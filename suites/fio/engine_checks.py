@@ -63,6 +63,7 @@ def _missing(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
 
 ENGINE_MISSING = Check(
     id="engine-missing",
+    of_result=False,
     severity=Severity.ERROR,
     title="ioengine not available",
     why="fio exits at once and measures nothing.",
@@ -70,4 +71,24 @@ ENGINE_MISSING = Check(
     source="fio --enghelp and kernel.io_uring_disabled, read on the host.",
     needs="The engine; the engines of the host's fio.",
     evaluate=_missing,
+)
+
+
+def _idle(evidence: StepEvidence) -> CheckOutcome | None:
+    engine = str(evidence.values["ioengine"])
+    return CheckOutcome(f"ioengine is {engine}.") if engine in IDLE else None
+
+
+IDLE = frozenset({"null", "cpuio"})
+"""Engines that open no file (fio, FIO_DISKLESSIO and FIO_NOIO)."""
+
+NO_DATA_MOVED = Check(
+    id="no-data-moved",
+    severity=Severity.ERROR,
+    title="ioengine does no I/O",
+    why="Each I/O is complete at once: the rate is that of fio itself, not that of a device.",
+    remedy="Use libaio, io_uring or psync.",
+    source="fio manual, ioengine: null doesn’t transfer any data, just pretends to; axboe/fio#1881.",
+    needs="The engine.",
+    evaluate=_idle,
 )

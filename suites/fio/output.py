@@ -5,7 +5,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from suites.base import ParsedTrial
 from suites.fio.documents import Document, DocumentReader, Piece, Refused
 from suites.fio.metrics import (
     DEVICE_IOS,
@@ -22,6 +21,7 @@ from suites.fio.metrics import (
 from suites.fio.report import JobKey, JobReport, Report, read_report
 from suites.fio.text import read_terse, read_text, terse_jobs, text_ended
 from suites.line_parser import LineSplitter
+from suites.outputs import ParsedTrial
 from suites.parameters import parse_duration, parse_size
 from suites.tool_messages import printable_message
 from suites.vocab import Figure, Sample, labels

@@ -14,7 +14,6 @@ from suites.base import (
     RateLimit,
     Suite,
     TestedTool,
-    TrialParser,
     Workload,
     tuned_values,
     version_of,
@@ -34,6 +33,7 @@ from suites.fio.device import (
     on_device,
     on_volumes,
 )
+from suites.fio.engine_checks import NO_DATA_MOVED
 from suites.fio.metrics import LARGE_BLOCK, METRICS, latency_bins, latency_slices, ordered
 from suites.fio.output import FioParser
 from suites.fio.parameters import (
@@ -58,6 +58,7 @@ from suites.fio.parameters import (
 )
 from suites.fio.syntax import FIO_SYNTAX, FIO_TEXTS, devices_typed
 from suites.fio.tuning import tune_fio
+from suites.outputs import TrialParser
 from suites.parameters import Tuned, Value, Values, size_word
 from suites.programs import Program, same_package_name
 from suites.targets import Match, Target
@@ -284,7 +285,7 @@ class Fio(Suite):
     metrics = METRICS
     directory_parameter = "directory"
     uniform = True
-    checks = (*FIO_CHECKS, *DEVICE_CHECKS)
+    checks = (*FIO_CHECKS, NO_DATA_MOVED, *DEVICE_CHECKS)
     volume_checks = VOLUME_CHECKS
     histograms = Histograms(latency_slices, latency_bins)
 

@@ -121,6 +121,7 @@ SECTION_CHECKS: tuple[StepCheck, ...] = (
     ),
     Check(
         id="job-file-unknown-pattern",
+        of_result=False,
         severity=Severity.ERROR,
         title="Unknown rw pattern",
         why="fio exits at once and measures nothing.",
@@ -306,6 +307,7 @@ JOB_CHECKS: tuple[StepCheck, ...] = (
     ),
     Check(
         id="job-file-writes-outside",
+        of_result=False,
         severity=Severity.WARNING,
         title="Writes to files outside its directory",
         why="Right before fio starts, the host checks each path: it refuses devices, and existing files unless "
@@ -317,6 +319,7 @@ JOB_CHECKS: tuple[StepCheck, ...] = (
     ),
     Check(
         id="job-file-leaves-files",
+        of_result=False,
         severity=Severity.INFO,
         title="Files remain after the run",
         why="fio lays out missing files before reading. Only those in the step's private directory are removed "
@@ -328,6 +331,7 @@ JOB_CHECKS: tuple[StepCheck, ...] = (
     ),
     Check(
         id="job-file-runs-programs",
+        of_result=False,
         severity=Severity.WARNING,
         title="Job file runs programs",
         why="They run on the host with your user's permissions.",
@@ -338,6 +342,7 @@ JOB_CHECKS: tuple[StepCheck, ...] = (
     ),
     Check(
         id="job-file-without-size",
+        of_result=False,
         severity=Severity.WARNING,
         title="Section has no size",
         why="fio exits at once, unless the file exists and provides its size.",

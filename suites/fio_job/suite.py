@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
 
-from suites.base import Command, Context, Effect, EffectKind, Estimate, Histograms, Suite, TestedTool, TrialParser
+from suites.base import Command, Context, Effect, EffectKind, Estimate, Histograms, Suite, TestedTool
 from suites.command.program_rules import name_of, starts
 from suites.command_line import CommandSyntax, ParsedCommand, Respelled, UnreadWord, lines_of
 from suites.disk import DIRECTORY
@@ -20,10 +20,12 @@ from suites.fio.tuning import tune_fio
 from suites.fio_job.checks import JOB_CHECKS, concurrent_groups, leads_out, shown
 from suites.fio_job.command_line import OWN_FLAGS, OWN_VALUED, REPORTED, job_file, jobs_of, options_of
 from suites.fio_job.file import VARIABLE, JobFileError, Section, effective_sections, read_environment, read_job_file
+from suites.fio_job.output_formats import fio_formats
 from suites.fio_job.section_values import directories_in, may_write_device, section_values, section_writes, sized
 from suites.fio_job.step_targets import step_targets
 from suites.fio_job.targets import names_of, programs, targets_of
 from suites.host_files import HostFile
+from suites.outputs import OutputFormat, TrialParser
 from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values
 from suites.targets import PathUse, Target, agreed, refused
 from suites.vocab import Metric, Resource
@@ -231,6 +233,11 @@ class FioJob(Suite):
         sections = _sections(values, Context(facts))
         groups = concurrent_groups(sections or ())
         return Traits(threads=max(sum(each.number("numjobs", 1) for each in group) for group in groups) or None)
+
+    @property
+    def output_formats(self) -> tuple[OutputFormat, ...]:
+        """The formats of fio's output, whose jobs are read as those of a job file."""
+        return fio_formats()
 
     def parser(self, values: Values) -> TrialParser:
         """Return a new parser."""

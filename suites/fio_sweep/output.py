@@ -4,13 +4,13 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from suites.base import ParsedTrial
 from suites.fio.documents import Document, DocumentReader, Piece, Refused, TextLine
 from suites.fio.metrics import BANDWIDTH, IOPS, LATENCY_P50, LATENCY_P99, LATENCY_P99_9, TOTAL_LATENCIES
 from suites.fio.output import FioParser
 from suites.fio.report import Report, read_report
 from suites.fio_sweep.parameters import FioSweepPoint
 from suites.line_parser import LineSplitter
+from suites.outputs import ParsedTrial
 from suites.parameters import format_size, parse_size
 from suites.sweep import FEWEST_POINTS, depth_knee_note, knee
 from suites.units import Unit

@@ -3,18 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from suites.base import (
-    Command,
-    Context,
-    Estimate,
-    Histograms,
-    Purpose,
-    StepCheck,
-    StepEvidence,
-    Suite,
-    TestedTool,
-    TrialParser,
-)
+from suites.base import Command, Context, Estimate, Histograms, Purpose, StepCheck, StepEvidence, Suite, TestedTool
 from suites.checks import Check, CheckOutcome, NotChecked
 from suites.equivalents import Traits
 from suites.facts import Facts, cpus_for
@@ -27,6 +16,7 @@ from suites.fio.syntax import FIO_SYNTAX
 from suites.fio.tuning import MOST_JOBS, tune_fio
 from suites.fio_sweep.output import METRICS, SweepParser
 from suites.fio_sweep.parameters import SWEEP_PARAMETERS, file_options, point_values, points, widest
+from suites.outputs import TrialParser
 from suites.parameters import Tuned, Values
 from suites.vocab import Resource, Severity
 
@@ -76,6 +66,7 @@ SWEEP_CHECKS: tuple[StepCheck, ...] = (
     *(_of_points(check) for check in _without((*FIO_CHECKS, *DEVICE_CHECKS), *NOT_OF_POINTS)),
     Check(
         id="sweep-takes-long",
+        of_result=False,
         severity=Severity.WARNING,
         title="Sweep takes more than an hour",
         why="Slow changes of the host or volume, such as burst credits, then look like an effect of depth or "

@@ -151,6 +151,7 @@ IPERF3_CHECKS = (
     ),
     Check(
         id="iperf3-length-refused",
+        of_result=False,
         severity=Severity.ERROR,
         title="iperf3 refuses this length",
         why="UDP accepts 16 to 65507 bytes; with any other length the test does not start.",
@@ -182,6 +183,7 @@ IPERF3_CHECKS = (
     ),
     Check(
         id="iperf3-bidir-too-old",
+        of_result=False,
         severity=Severity.ERROR,
         title="iperf3 too old for --bidir",
         why="--bidir came with 3.7; an older end refuses the option or the test.",

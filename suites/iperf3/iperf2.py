@@ -3,7 +3,6 @@
 import re
 from dataclasses import dataclass, field, replace
 
-from suites.base import ParsedTrial
 from suites.iperf3.text import (
     JITTER_AND_LOSS,
     MAXIMUM_ROWS,
@@ -16,6 +15,7 @@ from suites.iperf3.text import (
     bits_per_second,
     summary_figures,
 )
+from suites.outputs import ParsedTrial
 from suites.tool_messages import exit_notes
 
 _BANNER = re.compile(r"(?P<end>Client connecting to .{1,300}, |Server listening on )(?:TCP|UDP) ports? \d{1,5}\b.*")

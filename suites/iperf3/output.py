@@ -1,15 +1,16 @@
 """Parse iperf3's output in any format as it arrives: text, --json-stream events, or the document of -J."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from suites.base import ParsedTrial
 from suites.iperf3.iperf2 import Iperf2Reader
 from suites.iperf3.text import CONGESTION, RECEIVE, RECEIVER, SEND, SENDER, Row, TextReader, Transcript
 from suites.line_parser import MAXIMUM_LINE, LineParser, LineSplitter
+from suites.outputs import ParsedTrial
 from suites.strict_json import read_json
 from suites.tool_messages import exit_notes
-from suites.vocab import Sample
+from suites.vocab import Figure, Sample
 
 # Parser of iperf3's JSON: the one document of -J, and the events of --json-stream (3.17 and later).
 
@@ -175,16 +176,18 @@ class Iperf3Parser(LineParser):
             self._notes.append("The JSON document is truncated.")
         broken_off = transcript.broken_off() or bool(exit_status)
         figures = transcript.figures(broken_off=broken_off)
-        notes = [*transcript.error_notes(), *self._notes, *transcript.warning_notes(figures)]
+        notes = [*transcript.error_notes(), *self._notes]
         if broken_off:
-            notes.append(self._partial_note(has_figures=bool(figures)))
+            notes.append(self._partial_note(figures))
+        notes += transcript.warning_notes(figures)
         notes += exit_notes("iperf3", exit_status)
         return ParsedTrial(tuple(figures), tuple(self._samples), tuple(notes), complete=not broken_off)
 
-    @staticmethod
-    def _partial_note(*, has_figures: bool) -> str:
-        if not has_figures:
+    def _partial_note(self, figures: Sequence[Figure]) -> str:
+        if not figures:
             return "The test gave no result."
+        if not self._transcript.intervals.rows:
+            return "The end of iperf3's output is missing."
         return (
             "The test ended early: the figure is the mean of the intervals before; iperf3's own summary is wrong then."
         )

@@ -6,8 +6,10 @@ from suites.facts import Facts
 from suites.iperf3.checks import IPERF3_CHECKS
 from suites.iperf3.link import is_paced, is_tcp, is_udp, link_speed, tuned_bitrate, tuned_streams
 from suites.iperf3.output import Iperf3Parser
+from suites.iperf3.output_formats import iperf_formats
 from suites.iperf3.syntax import IPERF3_SYNTAX
 from suites.iperf3.text import CONGESTION, METRICS
+from suites.outputs import OutputFormat
 from suites.parameters import (
     Choice,
     Parameter,
@@ -173,6 +175,11 @@ class Iperf3(PeerSuite):
     parser_type = Iperf3Parser
     counting_label = "end"
     checks = IPERF3_CHECKS
+
+    @property
+    def output_formats(self) -> tuple[OutputFormat, ...]:
+        """The formats of iperf3, and the text of iperf 2."""
+        return iperf_formats(self)
 
     def workload(self, values: Values) -> Workload:
         """Return the runtime and the rate; a UDP rate missed by one percent is attributed to the network."""

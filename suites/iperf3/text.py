@@ -30,6 +30,9 @@ SEND, RECEIVE = "send", "receive"
 SENDER, RECEIVER = "sender", "receiver"
 """The end of the connection that counted."""
 
+EITHER = "sender or receiver"
+"""The end that counted a row of UDP before 3.7, in a part of an output that does not show which end printed it."""
+
 SHORTEST_INTERVAL = 0.5
 """Seconds: iperf3 ends with a partial interval, whose rate is too coarse to draw next to those of 1 s."""
 
@@ -56,8 +59,8 @@ class Row:
 
     @property
     def labels(self) -> Labels:
-        """The labels of the row's rate."""
-        return labels(direction=self.direction, end=self.end)
+        """The labels of the row's rate; without the direction if the end is not known."""
+        return labels(end=EITHER) if self.end == EITHER else labels(direction=self.direction, end=self.end)
 
 
 @dataclass(slots=True)
@@ -99,7 +102,7 @@ class Intervals:
 
 def _samples(row: Row, time: float) -> list[Sample]:
     found = [Sample(time, THROUGHPUT, row.rate, row.labels, row.omitted)]
-    mark = labels(direction=row.direction)
+    mark = () if row.end == EITHER else labels(direction=row.direction)
     pairs = (
         (RETRANSMITS, row.retransmits),
         (JITTER, row.jitter),
@@ -184,6 +187,7 @@ class Transcript:
     client: bool = True
     udp: bool = False
     ended: bool = False
+    computed: bool = False  # the received rate, from the sent one and the loss
 
     def fail(self, message: str) -> None:
         """Add an error message."""
@@ -211,6 +215,12 @@ class Transcript:
         if row.rate > 0 or (self.udp and self.client and row.end == RECEIVER and row.lost == 100):
             self.summaries[row.direction, row.end] = row
 
+    def summarise_sent(self, row: Row) -> None:
+        """Set the row of a sending client before 3.7: its own rate beside the jitter and the loss of the receiver."""
+        self.computed = True
+        self.summarise(replace(row, end=SENDER, jitter=None, lost=None, datagrams=None))
+        self.summarise(replace(row, end=RECEIVER, rate=row.rate * (1 - (row.lost or 0.0) / 100)))
+
     def broken_off(self) -> bool:
         """Whether the summary is unreliable: an error, no end, or an incomplete set of rows.
 
@@ -224,9 +234,10 @@ class Transcript:
         return bool(self.errors) or cut
 
     def figures(self, *, broken_off: bool) -> list[Figure]:
-        """Return the figures: of the summary or, if that is unreliable, the mean of the intervals."""
-        if broken_off:
-            return self.intervals.mean()
+        """Return the figures: of the summary or, if that is unreliable, the mean of the intervals, if there are any."""
+        means = self.intervals.mean() if broken_off else []
+        if means or self.errors:
+            return means
         return summary_figures(list(self.summaries.values())) + self.cpu
 
     def error_notes(self) -> list[str]:
@@ -238,6 +249,8 @@ class Transcript:
         notes = [f"iperf3 warns: {words}" for words in self.warnings]
         if self.congestion:
             notes.append(f"TCP's congestion control at the sending end was {self.congestion}.")
+        if self.computed:
+            notes.append("This iperf3 prints the sent rate and the loss: the received rate is computed from both.")
         notes += [
             f"{figure.value:.2g} % of the datagrams were lost ({dict(figure.labels)['direction']}): the received "
             "rate is the result, not the sent one."
@@ -271,7 +284,11 @@ _CONGESTION_USED = re.compile(rf"snd_tcp_congestion (?P<name>{CONGESTION.pattern
 _OMITTING = re.compile(r"Starting Test: .{1,200}, omitting (\d{1,9}) seconds, .*")
 _CONNECTED = re.compile(r"\[ {0,3}\d{1,6}\] local .{1,300} connected to .{1,300}")
 _HEADING = re.compile(r"\[ ID\](?:\[Role\])? Interval .*")
-_SENDS = re.compile(r".* Retr\b.*|.* Bitrate +Total Datagrams")  # the columns that only a sending end has
+_SENDS = re.compile(r".* Retr\b.*|.* (?:Bitrate|Bandwidth) +Total Datagrams")  # the columns that only a sending end has
+_END_SHOWN = re.compile(
+    r"Connecting to host |Server listening on |Accepted connection from |Reverse mode, remote host "
+)
+_SENT = re.compile(r"\[ {0,3}(?:\d{1,6}|SUM)\] Sent \d{1,18} datagrams")  # before 3.7, after the rows of the summary
 _ERROR = re.compile(r"(?:.{0,80}: )?iperf3: (?:error - |parameter error - |interrupt - )?(?P<words>.+)")
 _WARNING = re.compile(r"(?:warning|WARNING): (?P<words>.+)")
 
@@ -306,6 +323,7 @@ class TextReader:
     _summed: bool = False
     _repeated: bool = False  # the server's own output follows (--get-server-output)
     _heading: str = ""
+    _end_shown: bool = False  # whether a line shows which end printed this
     _sends: bool | None = None  # whether this end sends; not known before the first heading
 
     def read(self, line: str) -> list[Sample]:
@@ -322,6 +340,7 @@ class TextReader:
     def read_words(self, line: str) -> None:
         """Parse a line that is not a row of figures."""
         stripped = line.strip()
+        self._end_shown = self._end_shown or _END_SHOWN.match(stripped) is not None
         if _CONNECTED.match(line):
             self._connections += 1
         elif _HEADING.match(line):
@@ -332,12 +351,20 @@ class TextReader:
             self._sends = False
         elif stripped.startswith("Server listening on"):
             self.transcript.client = False
+        elif _SENT.match(line):
+            self._sent()
         elif stripped == "iperf Done.":
             self.transcript.ended = True
         elif match := _WARNING.match(line):
             self.transcript.warn(match["words"])
         elif (match := _ERROR.match(line)) and match["words"] != "exiting":
             self.transcript.fail(match["words"])
+
+    def _sent(self) -> None:
+        """Take the last row, if it was the only kind of row so far, as that of a sending client."""
+        rows = self.transcript.intervals.rows
+        if not self.transcript.summaries and rows and rows[-1].jitter is not None:
+            self.transcript.summarise_sent(replace(rows.pop(), direction=SEND))
 
     def _read_verbose(self, line: str) -> bool:
         """Parse a line that only -V prints, if it is one."""
@@ -356,6 +383,9 @@ class TextReader:
         if match["id"] != "SUM" and (streams > 1 or self._summed):
             return []
         row, is_summary = self._row(match)
+        if row.jitter is not None and not is_summary and self.transcript.client and self._sends:
+            self.transcript.summarise_sent(row)
+            return []
         if not is_summary:
             return self.transcript.intervals.add(row)
         self.transcript.summarise(row)
@@ -375,9 +405,12 @@ class TextReader:
         retransmits = float(count[1]) if count and "Retr" in self._heading else None
         window = None if retransmits is None else _WINDOW.match(rest)
         datagrams = float(jitter[2]) if jitter else float(count[1]) if count and self.transcript.udp else None
+        end = words[-1] if is_summary else SENDER if sends else RECEIVER
+        if jitter and not (is_summary or self._end_shown or self._sends or match["role"]):
+            end = EITHER
         row = Row(
             direction=SEND if sends is self.transcript.client else RECEIVE,
-            end=words[-1] if is_summary else SENDER if sends else RECEIVER,
+            end=end,
             start=float(match["start"]),
             stop=float(match["stop"]),
             rate=_rate(match),

@@ -3,8 +3,8 @@
 import re
 from dataclasses import dataclass, field
 
-from suites.base import ParsedTrial
 from suites.line_parser import LineParser
+from suites.outputs import ParsedTrial
 from suites.tool_messages import exit_notes, printable_message
 from suites.units import Unit
 from suites.vocab import Better, Figure, Metric, MetricKind, labels

@@ -1,6 +1,7 @@
 """linpack: systems of linear equations of rising size, solved by HPL or a vendor's program, residuals checked."""
 
 import math
+import re
 
 from suites.base import Command, Context, Effect, EffectKind, StepEvidence, Suite, TestedTool
 from suites.checks import FACTS_NOT_READ, Check, CheckOutcome, NotChecked
@@ -10,6 +11,8 @@ from suites.facts import Absent, Facts, cpus_for, known
 from suites.host_files import HostFile
 from suites.linpack.output import METRICS, LinpackParser
 from suites.memory_sizes import NO_HUGE_PAGES, available_memory, cache_for, memory_outcome
+from suites.output_reading import StatedLine, by_parser
+from suites.outputs import OutputFormat
 from suites.parameters import (
     Choice,
     Parameter,
@@ -273,6 +276,7 @@ def _in_cache(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
 
 LINPACK_NO_PATH = Check(
     id="linpack-no-path",
+    of_result=False,
     severity=Severity.ERROR,
     title="Program path missing",
     why="The test cannot start.",
@@ -284,6 +288,7 @@ LINPACK_NO_PATH = Check(
 
 LINPACK_NO_MPI = Check(
     id="linpack-no-mpi",
+    of_result=False,
     severity=Severity.ERROR,
     title="mpirun is not installed",
     why="HPL's processes are started with mpirun.",
@@ -295,6 +300,7 @@ LINPACK_NO_MPI = Check(
 
 LINPACK_TOO_LARGE = Check(
     id="memory-too-small",
+    of_result=False,
     severity=Severity.ERROR,
     title="Matrix does not fit into memory",
     why="The host would swap and the figure be the disk's, or the kernel would kill the program.",
@@ -349,6 +355,29 @@ _MPI = (
     "-np",
 )
 
+_STATED = (
+    StatedLine(
+        "program",
+        re.compile(r"(HPLinpack 2\.[1-9]|Intel\(R\) Optimized LINPACK)"),
+        lambda name: XHPL if name.startswith("HPL") else INTEL,
+    ),
+    StatedLine("program", re.compile(r"(This is the DARPA/DOE HPC Challenge)"), lambda _name: HPCC),
+    StatedLine(
+        "sizes",
+        re.compile(r"(?:N +:|Number of equations to solve \(problem size\) *:) +(\d[\d ]{0,400})"),
+        lambda sizes: ", ".join(sizes.split()),
+    ),
+    StatedLine("block", re.compile(r"NB +: +(\d{1,6}) *$")),
+    StatedLine("threads", re.compile(r"Number of threads: (\d{1,6})")),
+)
+# HPLinpack 2.0 is a section of hpcc’s output.
+_FIRST = re.compile(
+    r"HPLinpack 2\.[1-9]|Intel\(R\) Optimized LINPACK Benchmark data|This is the DARPA/DOE HPC Challenge"
+)
+_LINE = re.compile(
+    r"W[RC]\w{2,12}( +\d+){4} +[\d.]+ +\S+$|\|\|Ax-b\|\||Residual checks|\d+ +\d+ +\d+( +[\d.]+){2} .*(?:pass|fail)$"
+)
+
 
 class Linpack(Suite):
     """LINPACK. Fixed work, timed, reported as a rate: higher is better."""
@@ -385,6 +414,11 @@ class Linpack(Suite):
             "solving equations also uses memory: LINPACK below compute is not a disagreement.",
         ),
     )
+
+    @property
+    def output_formats(self) -> tuple[OutputFormat, ...]:
+        """The formats of LINPACK programs's output."""
+        return (OutputFormat(title="LINPACK", first=_FIRST, line=_LINE, read=by_parser(self, _STATED)),)
 
     def programs(self, values: Values, facts: Facts | None) -> tuple[Program, ...]:
         """Return hpcc, unless the user set a program."""

@@ -3,8 +3,8 @@
 import re
 from dataclasses import replace
 
-from suites.base import ParsedTrial
 from suites.oltp.server import server_version
+from suites.outputs import ParsedTrial
 from suites.pgbench.output import TPS
 from suites.sysbench.output import (
     LATENCY_MAXIMUM,

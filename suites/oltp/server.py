@@ -427,6 +427,7 @@ def makes_tables(check_id: str, tables: Callable[[Values], str], *, source: str)
 
     return Check(
         id=check_id,
+        of_result=False,
         severity=Severity.INFO,
         title="Tables are created in your database",
         why="Creating them takes space and time and loads the server before the test.",

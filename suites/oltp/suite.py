@@ -1,5 +1,6 @@
 """sysbench OLTP: transactions on PostgreSQL, MySQL or MariaDB, on the user's server or one started for the test."""
 
+import re
 from dataclasses import replace
 
 from suites.base import (
@@ -21,10 +22,13 @@ from suites.equivalents import Traits
 from suites.facts import Facts, cpus_for, known
 from suites.oltp import server
 from suites.oltp.output import METRICS, OltpParser
+from suites.output_reading import NAMED_ELSEWHERE, StatedLine
+from suites.outputs import OutputFormat
 from suites.parameters import Choice, Parameter, Tuned, Values, count_parameter, port_parameter, text_parameter
 from suites.programs import MARIADB_SERVER, POSTGRESQL_SERVER, Program
 from suites.runtime_checks import SHORT_RUNTIME, TRUSTED
 from suites.sysbench.output import ALIASES, PERCENTILE, SYSBENCH, THREADS, TIME, command
+from suites.sysbench.output_formats import sysbench_format
 from suites.vocab import Resource
 
 # Parameters of sysbench's database tests.
@@ -195,6 +199,11 @@ _OWN = {
     server.MYSQL: ("--mysql-socket=data/mysql.sock", "--mysql-user=root", "--mysql-db=sbtest"),
 }
 
+_STATED = (
+    StatedLine("workload", re.compile(r".*\b(oltp_\w{1,30})(?:\.lua)?\b")),
+    StatedLine("time", re.compile(r"\s*total time: +([1-9]\d{0,7})\.\d+s")),  # it ends with the first event after it
+)
+
 
 class SysbenchOltp(Suite):
     """sysbench's database tests. Each thread runs transactions one after another for a fixed time."""
@@ -241,6 +250,16 @@ class SysbenchOltp(Suite):
     uses_server = True
     server_processes = frozenset({"postgres", "mysqld", "mariadbd"})
     checks = OLTP_CHECKS
+
+    @property
+    def output_formats(self) -> tuple[OutputFormat, ...]:
+        """The formats of sysbench OLTP's output."""
+        line = (
+            r"SQL statistics:|queries performed:|transactions: +\d|ignored errors: +\d|reconnects: +\d|"
+            r"\[ *\d+s \] thds: \d+ tps:|FATAL: .*(?:database|SQL|PQ|pgsql|table)"
+        )
+        rows = {"table_size": (TUNED_ROWS, 10_000)}
+        return (sysbench_format(self, line, _STATED, unstated=rows, assumed=NAMED_ELSEWHERE),)
 
     def programs(self, values: Values, facts: Facts | None) -> tuple[Program, ...]:
         """Return sysbench, and the server if the step starts one."""

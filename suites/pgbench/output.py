@@ -4,11 +4,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from suites.base import Command, ParsedTrial
+from suites.base import Command
 from suites.disk import MIB
 from suites.host_files import HostFile
 from suites.line_parser import LineParser
 from suites.oltp.server import server_version
+from suites.outputs import ParsedTrial
 from suites.parameters import Parameter, Tuned, Type, Values
 from suites.sysbench.output import LATENCY_MEAN, latency_percentile
 from suites.tool_messages import exit_notes

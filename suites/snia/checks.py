@@ -162,6 +162,7 @@ SNIA_CHECKS: tuple[StepCheck, ...] = (
     *(_on_tracked_point(check) for check in DEVICE_CHECKS if check.id not in NOT_APPLICABLE),
     Check(
         id="no-active-range",
+        of_result=False,
         severity=Severity.ERROR,
         title="File size missing",
         why="fio needs the size of a file; only a raw device has its own.",
@@ -172,6 +173,7 @@ SNIA_CHECKS: tuple[StepCheck, ...] = (
     ),
     Check(
         id="block-under-sector",
+        of_result=False,
         severity=Severity.ERROR,
         title="Block size below the sector size",
         why="With direct I/O a block must be a multiple of the sector. fio ends with “Invalid argument” in the "
@@ -183,6 +185,7 @@ SNIA_CHECKS: tuple[StepCheck, ...] = (
     ),
     Check(
         id="fio-before-3",
+        of_result=False,
         severity=Severity.ERROR,
         title="fio older than 3.0",
         why="The script that decides between rounds parses fio’s output on the host; before 3.0 the fields had "
@@ -225,6 +228,7 @@ SNIA_CHECKS: tuple[StepCheck, ...] = (
     ),
     Check(
         id="repeated-rounds",
+        of_result=False,
         title="Several trials of a test in rounds",
         why="A trial is a series of rounds that ends when they agree: the rounds are its repetitions, and another "
         "trial preconditions and measures all of them again.",
@@ -235,6 +239,7 @@ SNIA_CHECKS: tuple[StepCheck, ...] = (
     ),
     Check(
         id="steady-state-cost",
+        of_result=False,
         severity=Severity.INFO,
         title="Duration and wear of this test",
         why="The test runs until steady state, so its duration is not known. Writing wears the drive.",

@@ -5,12 +5,12 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from suites.base import ParsedTrial
 from suites.fio.documents import DocumentReader, Piece, Refused, TextLine
 from suites.fio.metrics import BANDWIDTH, LATENCY_MAX, LATENCY_MEAN, TOTAL_LATENCIES
 from suites.fio.metrics import IOPS as IOPS_METRIC
 from suites.fio.output import FioParser
 from suites.line_parser import LineSplitter
+from suites.outputs import ParsedTrial
 from suites.parameters import Values, format_size, parse_duration, parse_size
 from suites.snia.checks import ended_notes, standard_notes
 from suites.snia.parameters import BOTH, IOPS, LATENCY, SATURATION, THROUGHPUT, SniaPoint, most_rounds, points, tracked

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from suites.base import Command, Context, Estimate, Purpose, Suite, TestedTool, TrialParser
+from suites.base import Command, Context, Estimate, Purpose, Suite, TestedTool
 from suites.command_line import Respelled
 from suites.disk import GIB, best_directory, covered, room_for, whole_mebibytes
 from suites.facts import known
@@ -12,6 +12,7 @@ from suites.fio.suite import FIO, NAME
 from suites.fio.syntax import FIO_SYNTAX, fio_words
 from suites.fio.tuning import tune_fio
 from suites.host_files import HostFile
+from suites.outputs import TrialParser
 from suites.parameters import Tuned, Values
 from suites.quantities import quantity
 from suites.snia.checks import SNIA_CHECKS

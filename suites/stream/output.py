@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from suites.base import ParsedTrial
 from suites.line_parser import LineParser
+from suites.outputs import ParsedTrial
 from suites.probe import OutputHeader, ProbeParser, Record
 from suites.quantities import count_text
 from suites.stream.metrics import BANDWIDTH, KERNELS, Rates, Sweep

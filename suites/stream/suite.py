@@ -1,6 +1,7 @@
 """STREAM: memory bandwidth by thread count, with the bundled kernels or a user's program."""
 
 import math
+import re
 
 from suites.base import Command, Context, Effect, EffectKind, Estimate, Suite, TestedTool, Workload
 from suites.command_line import CommandSyntax
@@ -16,6 +17,8 @@ from suites.equivalents import (
     tool_difference,
 )
 from suites.facts import Facts
+from suites.output_reading import StatedLine, by_parser
+from suites.outputs import OutputFormat
 from suites.parameters import Tuned, Value, Values
 from suites.probe import needed_programs, probe_commands, sweep_counts, thread_arguments, tuned_sweep
 from suites.programs import COMPILER, Program, bundled
@@ -23,6 +26,7 @@ from suites.stream.checks import STREAM_CHECKS
 from suites.stream.metrics import METRICS
 from suites.stream.output import StreamParser
 from suites.stream.parameters import (
+    ELEMENT,
     PARAMETERS,
     PROGRAM,
     bundled_kernels,
@@ -50,6 +54,23 @@ def _array_of_blocks(value: Value, values: Values, _facts: Facts | None) -> Valu
 
 
 _TRIAD = "STREAM counts the 24 bytes that a triad names per element; the store also reads the line it writes to"
+
+
+def _array_bytes(elements: str) -> int:
+    return int(elements) * ELEMENT
+
+
+_STATED = (
+    StatedLine("array_size", re.compile(r"Array size = (\d{1,15}) "), _array_bytes),
+    StatedLine("times", re.compile(r"Each (?:kernel|test) (?:will be executed|is run) (\d{1,6}) times")),
+    StatedLine("threads", re.compile(r"Number of Threads (?:counted|requested) = (\d{1,6})")),
+    StatedLine("array_size", re.compile(r"# bytes (\d{1,15})$")),
+    StatedLine("times", re.compile(r"# times (\d{1,6})$")),
+)
+_FIRST = re.compile(r"STREAM version \$Revision: |# benchwright-stream \d")
+_LINE = re.compile(
+    r"(?:Copy|Scale|Add|Triad): +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+$|Function +(?:Best )?Rate|Array size = \d"
+)
 
 
 class Stream(Suite):
@@ -109,6 +130,11 @@ class Stream(Suite):
             ),
         ),
     )  # fmt: skip
+
+    @property
+    def output_formats(self) -> tuple[OutputFormat, ...]:
+        """The formats of STREAM's output."""
+        return (OutputFormat(title="STREAM", first=_FIRST, line=_LINE, read=by_parser(self, _STATED)),)
 
     def programs(self, values: Values, facts: Facts | None) -> tuple[Program, ...]:
         """Return a compiler if the probe is built on the host."""

@@ -10,12 +10,13 @@ from suites.base import (
     StepEvidence,
     Suite,
     TestedTool,
-    TrialParser,
     Workload,
     tuned_values,
 )
 from suites.checks import Check, CheckOutcome, NotChecked
 from suites.facts import cpus_for
+from suites.output_reading import StatedLine
+from suites.outputs import OutputFormat, TrialParser
 from suites.parameters import Parameter, Tuned, Type, Value, Values
 from suites.runtime_checks import SHORT_RUNTIME
 from suites.sysbench.output import (
@@ -34,6 +35,7 @@ from suites.sysbench.output import (
     tune_common,
     unresolved_note,
 )
+from suites.sysbench.output_formats import sysbench_format
 from suites.thread_checks import MORE_THREADS_THAN_CPUS
 from suites.units import Unit
 from suites.vocab import Better, Figure, Metric, MetricKind, Resource, Sample, Severity
@@ -178,6 +180,12 @@ class SysbenchCpu(Suite):
     def parser(self, values: Values) -> TrialParser:
         """Return a new parser."""
         return SysbenchParser("cpu", read_rate, _conclude)
+
+    @property
+    def output_formats(self) -> tuple[OutputFormat, ...]:
+        """The formats of the test's output."""
+        limit = StatedLine("cpu_max_prime", re.compile(r"Primer? numbers limit: (\d{1,9})"))
+        return (sysbench_format(self, r"CPU speed:|events per second:\s+\d|Primer? numbers limit", (limit,)),)
 
     def quick_steps(self, context: Context) -> tuple[QuickStep, ...]:
         """Return a run with a thread per CPU, and one with a single thread where there are several CPUs."""

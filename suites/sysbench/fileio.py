@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from suites.base import Command, Context, Estimate, Purpose, Suite, TestedTool, TrialParser, Workload
+from suites.base import Command, Context, Estimate, Purpose, Suite, TestedTool, Workload
 from suites.disk import DIRECT_TOTAL, GIB, MIB, best_directory, room_for, whole_mebibytes
 from suites.equivalents import (
     DISK_QUESTION,
@@ -19,11 +19,14 @@ from suites.equivalents import (
 )
 from suites.facts import Directory, Facts
 from suites.fio.parameters import in_flight, total_size
+from suites.outputs import OutputFormat, TrialParser
 from suites.parameters import Tuned, Value, Values
 from suites.quantities import quantity
 from suites.runtime_checks import TRUSTED
 from suites.sysbench.fileio_output import (
     FILEIO_CHECKS,
+    FILEIO_LINE,
+    FILEIO_STATED,
     METRICS,
     TUNED_BLOCK,
     TUNED_FILES,
@@ -33,6 +36,7 @@ from suites.sysbench.fileio_output import (
 )
 from suites.sysbench.fileio_parameters import CREATION, FILEIO_PARAMETERS, direct, mixes, queues, writes
 from suites.sysbench.output import SYSBENCH, SysbenchParser, command, is_old, sysbench_syntax
+from suites.sysbench.output_formats import sysbench_format
 from suites.targets import Match, Target
 from suites.vocab import Resource
 
@@ -187,6 +191,11 @@ class SysbenchFileio(Suite):
             prepared=0 if values["mode"] == CREATION else size,
             space=size,
         )
+
+    @property
+    def output_formats(self) -> tuple[OutputFormat, ...]:
+        """The formats of the test's output."""
+        return (sysbench_format(self, FILEIO_LINE, FILEIO_STATED),)
 
     def parser(self, values: Values) -> TrialParser:
         """Return a new parser."""

@@ -5,6 +5,7 @@ import re
 from suites import disk
 from suites.base import StepEvidence
 from suites.checks import Check, CheckOutcome, NotChecked
+from suites.output_reading import StatedLine
 from suites.parameters import Value, Values
 from suites.quantities import quantity
 from suites.runtime_checks import SHORT_RUNTIME
@@ -336,4 +337,43 @@ FILEIO_CHECKS = (
         needs="file-test-mode.",
         evaluate=_creation,
     ),
+)
+
+
+# What the output states of its options.
+
+
+FILEIO_LINE = r"Extra file open flags:|\d+ files, \d|(?:reads|writes|fsyncs)/s:\s+\d|Operations performed: +\d+ reads?,"
+
+_MODES = {
+    ("sequential", "write (creation)"): "seqwr", ("sequential", "rewrite"): "seqrewr", ("sequential", "read"): "seqrd",
+    ("random", "read"): "rndrd", ("random", "write"): "rndwr", ("random", "r/w"): "rndrw",
+}  # fmt: skip
+_FLAGS = {"0": "none", "(none)": "none", "directio": "direct", "dsync": "dsync", "sync": "sync", "16384": "direct"}
+_IO_MODES = {"synchronous": "sync", "asynchronous": "async", "mmaped": "mmap", "memory": "mmap"}
+
+
+def _mode(text: str) -> Value:
+    order, _, operation = text.partition(" ")
+    return _MODES.get((order, operation), "")
+
+
+FILEIO_STATED = (
+    StatedLine(
+        "mode", re.compile(r"Doing ((?:sequential|random) (?:write \(creation\)|rewrite|read|write|r/w)) test"), _mode
+    ),
+    StatedLine("extra_flags", re.compile(r"Extra file open flags: (\S+)"), lambda text: _FLAGS.get(text, text)),
+    StatedLine("file_num", re.compile(r"(\d{1,6}) files, ")),
+    StatedLine("total_size", re.compile(r"(\d{1,12}(?:\.\d{1,3})?[KMGT]?)i?[bB] total file size")),
+    StatedLine("block_size", re.compile(r"Block size (\d{1,9}[KM]?)i?[bB]")),
+    StatedLine("rw_ratio", re.compile(r"Read/Write ratio for combined random IO test: (\d{1,4}\.\d{1,3})")),
+    StatedLine("fsync_freq", re.compile(r"Periodic FSYNC enabled, calling fsync\(\) each (\d{1,9}) requests")),
+    StatedLine("fsync_freq", re.compile(r"(Periodic FSYNC disabled)"), lambda _text: 0),
+    StatedLine("fsync_all", re.compile(r"(Calling fsync\(\) after each write operation)"), lambda _text: True),
+    StatedLine(
+        "fsync_end",
+        re.compile(r"Calling fsync\(\) at the end of test, (Enabled|Disabled)"),
+        lambda text: text == "Enabled",
+    ),
+    StatedLine("io_mode", re.compile(r"Using (synchronous|asynchronous|mmaped|memory)"), lambda text: _IO_MODES[text]),
 )

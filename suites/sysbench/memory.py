@@ -4,22 +4,13 @@ import re
 from collections.abc import Sequence
 from math import inf
 
-from suites.base import (
-    QUICK_SECONDS,
-    Command,
-    Context,
-    Estimate,
-    QuickStep,
-    StepEvidence,
-    Suite,
-    TestedTool,
-    TrialParser,
-    Workload,
-)
+from suites.base import QUICK_SECONDS, Command, Context, Estimate, QuickStep, StepEvidence, Suite, TestedTool, Workload
 from suites.checks import Check, CheckOutcome, NotChecked
 from suites.equivalents import Traits
 from suites.facts import Facts
 from suites.memory_sizes import CACHE_FACTOR, UNKNOWN_CACHE_SIZE, available_memory, memory_outcome, memory_too_small
+from suites.output_reading import StatedLine
+from suites.outputs import OutputFormat, TrialParser
 from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values, format_size, size_word
 from suites.quantities import count_text, quantity
 from suites.runtime_checks import SHORT_RUNTIME
@@ -37,6 +28,7 @@ from suites.sysbench.output import (
     tune_common,
     unresolved_note,
 )
+from suites.sysbench.output_formats import sysbench_format
 from suites.thread_checks import MORE_THREADS_THAN_CPUS
 from suites.units import Unit
 from suites.vocab import Better, Figure, Labels, Metric, MetricKind, Resource, Sample, Severity, labels
@@ -214,6 +206,7 @@ def _too_small(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
 
 SYSBENCH_MEMORY_BLOCK_REFUSED = Check(
     id="sysbench-memory-block-refused",
+    of_result=False,
     severity=Severity.ERROR,
     title="Block size not a power of two",
     why="sysbench refuses any other block size and the test does not start.",
@@ -388,6 +381,18 @@ class SysbenchMemory(Suite):
     def estimate(self, values: Values, context: Context) -> Estimate:
         """Return the run's time and that of filling the blocks before it; a small total may end it sooner."""
         return Estimate(duration=float(values["time"]) + footprint(values) / FILL_RATE)
+
+    @property
+    def output_formats(self) -> tuple[OutputFormat, ...]:
+        """The formats of the test's output."""
+        stated = (
+            StatedLine("block_size", re.compile(r"\s*(?:block size|Memory block size): (\d{1,12}[KMG]?)(?:iB|B)?$")),
+            StatedLine("total_size", re.compile(r"\s*(?:total size|Memory transfer size): (\d{1,12}[KMG]?)(?:iB|B)?$")),
+            StatedLine("operation", re.compile(r"\s*(?:operation|Memory operations type): (read|write|none)$")),
+            StatedLine("scope", re.compile(r"\s*(?:scope|Memory scope type): (global|local)$")),
+        )
+        line = r"\d+\.\d+ (?:MiB|MB) transferred|Total operations: \d|\[ *\d+s \] \d+\.\d+ MiB/sec"
+        return (sysbench_format(self, line, stated, unstated={"access_mode": ("seq", "rnd")}),)
 
     def parser(self, values: Values) -> TrialParser:
         """Return a new parser. The operation is read from the output, and from `values` until it is seen."""

@@ -1,7 +1,8 @@
 """sysbench mutex: time of a fixed number of short locks per thread."""
 
-from suites.base import Command, Context, StepEvidence, Suite, TestedTool, TrialParser
+from suites.base import Command, Context, StepEvidence, Suite, TestedTool
 from suites.checks import Check, CheckOutcome
+from suites.outputs import OutputFormat, TrialParser
 from suites.parameters import Parameter, Tuned, Type, Values, count_parameter
 from suites.sysbench.output import (
     LATENCIES,
@@ -16,6 +17,7 @@ from suites.sysbench.output import (
     tune_common,
     unresolved_note,
 )
+from suites.sysbench.output_formats import sysbench_format
 from suites.thread_checks import MORE_THREADS_THAN_CPUS
 from suites.vocab import Figure, Resource, Sample, Severity
 
@@ -143,6 +145,11 @@ class SysbenchMutex(Suite):
             f"--mutex-loops={values['mutex_loops']}",
         ]
         return (command("mutex", options, {**values, "time": 0}, context),)
+
+    @property
+    def output_formats(self) -> tuple[OutputFormat, ...]:
+        """The formats of the test's output; 1.0 does not print its options."""
+        return (sysbench_format(self, "Doing mutex performance test", ()),)
 
     def parser(self, values: Values) -> TrialParser:
         """Return a new parser."""

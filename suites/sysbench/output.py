@@ -5,10 +5,11 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from suites.base import Command, Context, ParsedTrial, version_of
+from suites.base import Command, Context, version_of
 from suites.command_line import CommandSyntax
 from suites.facts import Facts, cpus_for
 from suites.line_parser import MAXIMUM_FAILURES, LineParser
+from suites.outputs import ParsedTrial
 from suites.parameters import Tuned, Values, count_parameter, runtime_parameter
 from suites.programs import Program, same_package_name
 from suites.runtime_checks import TRUSTED

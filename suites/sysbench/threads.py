@@ -1,8 +1,9 @@
 """sysbench threads: scheduler performance of threads that pass a few locks to each other."""
 
-from suites.base import Command, Context, StepEvidence, Suite, TestedTool, TrialParser, Workload
+from suites.base import Command, Context, StepEvidence, Suite, TestedTool, Workload
 from suites.checks import Check, CheckOutcome, NotChecked
 from suites.facts import cpus_for
+from suites.outputs import OutputFormat, TrialParser
 from suites.parameters import Tuned, Values, count_parameter
 from suites.runtime_checks import SHORT_RUNTIME
 from suites.sysbench.cpu import EVENTS_PER_SECOND, read_rate
@@ -21,6 +22,7 @@ from suites.sysbench.output import (
     tune_common,
     unresolved_note,
 )
+from suites.sysbench.output_formats import sysbench_format
 from suites.vocab import Figure, Resource
 
 THREAD_YIELDS = count_parameter(
@@ -110,6 +112,11 @@ class SysbenchThreads(Suite):
         """Return the one command of a trial."""
         options = [f"--thread-yields={values['thread_yields']}", f"--thread-locks={values['thread_locks']}"]
         return (command("threads", options, values, context),)
+
+    @property
+    def output_formats(self) -> tuple[OutputFormat, ...]:
+        """The formats of the test's output; 1.0 does not print its options."""
+        return (sysbench_format(self, "Doing thread subsystem performance test", ()),)
 
     def parser(self, values: Values) -> TrialParser:
         """Return a new parser."""

@@ -19,8 +19,9 @@ from app.events import (
 )
 from app.plans.plan import Plan, Repetition, Step
 from app.records import RunRecord, RunSummary, TrialRecord
-from suites.base import Command, ParsedTrial
+from suites.base import Command
 from suites.facts import CloudFacts, CpuFacts, Facts, SystemFacts
+from suites.outputs import ParsedTrial
 from suites.units import Unit
 from suites.vocab import Better, Figure, Finding, Metric, MetricKind, Sample, Severity
 

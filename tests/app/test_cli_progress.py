@@ -22,7 +22,7 @@ from app.events import (
     TrialStarted,
 )
 from app.runs.control import Control
-from suites.base import ParsedTrial
+from suites.outputs import ParsedTrial
 from suites.vocab import Finding, Severity
 from tests.app import run_events
 from tests.messages import messages

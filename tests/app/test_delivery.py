@@ -17,9 +17,10 @@ from app.runs.host_step import HostStep
 from app.runs.run_hosts import RunHosts
 from remote.local import LocalSession
 from suites import registry
-from suites.base import Command, Context, Estimate, Purpose, Suite, TrialParser
+from suites.base import Command, Context, Estimate, Purpose, Suite
 from suites.dd.output import DdParser
 from suites.host_files import Build, HostFile, HostFileError
+from suites.outputs import TrialParser
 from suites.parameters import Tuned, Values
 from suites.programs import Program
 from suites.vocab import Resource

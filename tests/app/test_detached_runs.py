@@ -28,7 +28,8 @@ from app.store.errors import StoreError
 from app.store.store import Store
 from remote.jobs.job_record import JobStart
 from remote.jobs.workspace import Workspace
-from suites.base import ParsedTrial, Purpose
+from suites.base import Purpose
+from suites.outputs import ParsedTrial
 from suites.vocab import Sample
 from tests.app import run_events
 from tests.app.test_store_formats import STORES

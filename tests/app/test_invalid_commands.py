@@ -18,7 +18,7 @@ from app.events import Event, FactsRead, Moment, RunEnded, RunStarted, State, Tr
 from app.plans.plan import Policy, Repetition
 from app.plans.plan_file import write_plan
 from app.store.store import Store
-from suites.base import ParsedTrial
+from suites.outputs import ParsedTrial
 from suites.verdict import Trust
 from suites.vocab import Figure
 from tests.app.run_events import IOPS, READ, STEP, facts, plan, trial, trial_events

@@ -138,10 +138,12 @@ def test_a_comparison_carries_the_verdict_everywhere(trust: Trust) -> None:
 
 
 def test_a_doubtful_side_is_a_caveat_and_one_with_caveats_is_not() -> None:
-    found = {trust: compare([GOOD, doubtful(trust)]).rows[0].against[0] for trust in WEAK[:2]}
-    assert "doubtful" in {caveat.id for caveat in found[Trust.DOUBTFUL].caveats}
+    found = {str(trust): compare([GOOD, doubtful(trust)]).rows[0].against[0] for trust in WEAK}
+    for trust in (Trust.DOUBTFUL, Trust.UNDECIDED):
+        assert trust.value in {caveat.id for caveat in found[trust].caveats}
     assert found[Trust.DOUBTFUL].verdict is ComparisonVerdict.DIFFERS
-    assert not {"doubtful", "valid with caveats"} & {caveat.id for caveat in found[Trust.CAVEATS].caveats}
+    for trust in (Trust.UNVERIFIED, Trust.CAVEATS):
+        assert not set(Trust) & {caveat.id for caveat in found[trust].caveats}
 
 
 def test_an_invalid_side_wins_nothing_even_when_overruled() -> None:

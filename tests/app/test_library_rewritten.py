@@ -36,7 +36,8 @@ from app.store.full_disk import move_to_new_file
 from app.store.recorder import Recorder
 from app.store.store import Store
 from remote.jobs.workspace import Workspace
-from suites.base import ParsedTrial, Purpose
+from suites.base import Purpose
+from suites.outputs import ParsedTrial
 from suites.verdict import Trust, Verdict
 from suites.vocab import Figure
 from tests.app import run_events

@@ -10,8 +10,9 @@ from app.plans.plan import Step
 from app.records import RunRecord
 from app.verdict.stages import TrialMonitor
 from app.verdict.stored import evidence_of
-from suites.base import ParsedTrial, complete_values
+from suites.base import complete_values
 from suites.evidence import HostWatch, Interval, measured_interval
+from suites.outputs import ParsedTrial
 from suites.registry import suite as find_suite
 from suites.units import Unit
 from suites.vocab import Better, Metric, MetricKind, Sample

@@ -16,7 +16,7 @@ from app.store.errors import StoreBusyError, StoreError, TakenOverError
 from app.store.ownership import Owner, is_alive, this_process
 from app.store.store import Store
 from remote.jobs.job_record import JobStart
-from suites.base import ParsedTrial
+from suites.outputs import ParsedTrial
 from tests.app import run_events
 from tests.app.stores import store
 from tests.app.test_detached_runs import RUN, begun

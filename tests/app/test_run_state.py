@@ -27,7 +27,7 @@ from app.services import Workstation
 from app.store.store import Store
 from remote.questions import Asker
 from remote.session import Session
-from suites.base import ParsedTrial
+from suites.outputs import ParsedTrial
 from tests.app import run_events
 from tests.app.test_detached_runs import RUN, WORKSPACE
 from tests.messages import messages

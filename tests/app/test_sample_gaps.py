@@ -3,7 +3,7 @@
 import pytest
 
 from app.runs.samples import gap_note, samples_of
-from suites.base import ParsedTrial
+from suites.outputs import ParsedTrial
 from suites.vocab import Sample
 from tests.app.run_events import IOPS
 from tests.messages import messages

@@ -31,7 +31,7 @@ from app.store.errors import StoreError
 from app.store.ownership import new_run_id
 from app.store.recorder import COMMIT_INTERVAL
 from app.store.store import Store
-from suites.base import ParsedTrial
+from suites.outputs import ParsedTrial
 from suites.vocab import Figure, Sample
 from tests.app import run_events
 from tests.app.run_events import IOPS, P99, READ
@@ -250,6 +250,9 @@ def test_an_empty_library_has_no_last_run(store: Store) -> None:
 def test_deleting_a_run_leaves_nothing_of_it_and_the_others_alone(store: Store) -> None:
     three_runs(store)
     pin(store, "20261119", "x")
+    with pytest.raises(StoreError, match="is part of the baseline x@1"):
+        store.delete("20261119")
+    store.unpin("x")
     store.delete("20261119")
     assert [line.id[6:8] for line in store.runs()] == ["20", "18"]
     assert stored_baselines(store) == []

@@ -148,3 +148,15 @@ def test_an_upgraded_library_has_the_tables_of_a_new_one(tmp_path: Path, file: P
         store.forget_calibrations("nothing")
         store.close()
     assert columns(old) == columns(new)
+
+
+def test_a_library_of_format_14_has_no_locks_and_takes_them(tmp_path: Path) -> None:
+    path = tmp_path / "runs.sqlite3"
+    shutil.copy(STORES / "format-14.sqlite3", path)
+    run = "20261127-141530-k3f9"
+    (row,) = Store(path).library().rows
+    assert (row.id, row.lock, row.annotation.note, row.baselines) == (run, "", "as shipped", ("before the upgrade",))
+    assert Store(path).library().searches == {"fast": "iops>1k"}
+    assert len(Store(path).samples(run)[1]) > 1
+    assert Store(path).lock([run], "kept") == [run]
+    assert [one.lock for one in Store(path).library().rows] == ["kept"]

@@ -6,7 +6,7 @@ import pytest
 
 from app.events import RunEnded, RunStarted, State, TrialEnded, TrialStarted
 from app.store.store import Store
-from suites.base import ParsedTrial
+from suites.outputs import ParsedTrial
 from tests.app import run_events
 
 RUN = "20261120-141530-abcd"

@@ -163,7 +163,7 @@ def test_what_measures_meanwhile_is_not_disturbed(library: Path, monkeypatch: py
 def test_an_export_to_a_full_disk_reports_it_and_leaves_nothing(library: Path) -> None:
     fill(library.parent)
     workstation = Workstation(library)
-    for write in (workstation.export_csv, workstation.export_png):
+    for write in (workstation.export_csv, workstation.export_image):
         with pytest.raises(WriteError, match="no space left"):
             write([RUNS[0]], library.parent / "report")
     workstation.close()

@@ -194,6 +194,16 @@ CASES: dict[str, tuple[Make, Make, str]] = {
         lambda: trial("fio", {"bandwidth": 110e6}, at=READ, known=facts(kind="nfs4"), host={}, runtime=10),
         "112 MB/s",
     ),
+    "output-incomplete": (
+        lambda: replace(fio(), elsewhere=True, reason="The output has no end."),
+        lambda: replace(fio(), elsewhere=True),
+        "The output has no end.",
+    ),
+    "percentiles-out-of-order": (
+        lambda: fio(figures={"latency_p95": 4e6, "latency_p99": 2e6}),
+        lambda: fio(figures={"latency_p95": 2e6, "latency_p99": 4e6}),
+        "4.00 ms is above",
+    ),
     "rate-against-block": (lambda: fio(figures={"bandwidth": 40e6}), fio, "2.4 %"),
     "more-in-flight-than-asked": (lambda: fio(figures={"latency_mean": 4e6}), fio, "40"),
     "queue-half-empty": (lambda: fio(figures={"latency_mean": 1e6}), fio, "10 in flight"),

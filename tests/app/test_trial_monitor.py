@@ -27,9 +27,9 @@ from app.runs.findings import connection_lost
 from app.verdict.listing import current_findings
 from app.verdict.stages import TrialMonitor
 from app.verdict.steps import common_limiter
-from suites.base import ParsedTrial
 from suites.checks import Check, CheckOutcome, CheckPhase
 from suites.evidence import TrialCheck, TrialEvidence
+from suites.outputs import ParsedTrial
 from suites.registry import suite
 from suites.units import Unit
 from suites.verdict import Limiter

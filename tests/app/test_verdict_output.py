@@ -87,7 +87,7 @@ def test_a_run_of_before_verdicts_is_judged_when_it_is_read(tmp_path: Path) -> N
 
 
 def test_the_picture_of_a_judged_run_says_it(stored: Path, tmp_path: Path) -> None:
-    judged = library(stored).export_png([RUN], tmp_path / "judged.png")
+    judged = library(stored).export_image([RUN], tmp_path / "judged.png")
     assert judged.stat().st_size > 10_000
 
 

@@ -14,8 +14,9 @@ from app.questions import RefusingAsker
 from app.runs.control import Control
 from app.services import Workstation
 from suites import registry
-from suites.base import Command, Context, Estimate, ParsedTrial, Purpose, Suite
+from suites.base import Command, Context, Estimate, Purpose, Suite
 from suites.line_parser import LineSplitter
+from suites.outputs import ParsedTrial
 from suites.parameters import Parameter, Tuned, Type, Values
 from suites.programs import Program
 from suites.units import Unit

@@ -98,7 +98,7 @@ def test_both_sides_run_at_once_and_swap_halves(
     monkeypatch.setattr(
         "app.report_image.report.write_report", lambda *_given, comparison, **_more: reports.append(comparison)
     )
-    workstation.export_png(["last"], tmp_path / "duet.png")
+    workstation.export_image(["last"], tmp_path / "duet.png")
     assert [one and one.rows[0].against[0].pairs for one in reports] == ["duets"]
     assert_no_leftovers(lab.home)
 

@@ -16,9 +16,10 @@ from app.checks.before import check_plan
 from app.plans.presets import tuned_plan
 from remote.local import LocalSession
 from remote.probe import read_facts
-from suites.base import Command, Context, ParsedTrial, Purpose, Suite, complete_values
+from suites.base import Command, Context, Purpose, Suite, complete_values
 from suites.dd.suite import Dd
 from suites.fio.suite import Fio
+from suites.outputs import ParsedTrial
 from suites.parameters import Value
 from suites.vocab import Sample, Severity
 from tests.messages import messages

@@ -9,9 +9,10 @@ from contextlib import contextmanager
 
 import pytest
 
-from suites.base import Context, ParsedTrial, complete_values
+from suites.base import Context, complete_values
 from suites.facts import Facts, Tool
 from suites.iperf3.suite import Iperf3
+from suites.outputs import ParsedTrial
 from suites.vocab import labels
 from tests.lab_sshd import free_port
 from tests.messages import messages

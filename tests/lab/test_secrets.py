@@ -77,7 +77,7 @@ def test_a_planted_password_is_found_nowhere(
     assert seen == []
     assert len(asker.secret_questions) == 2  # the run asked for nothing
     workstation.export_csv([ended.run_id], tmp_path / "report.csv")
-    workstation.export_png([ended.run_id], tmp_path / "report.png")
+    workstation.export_image([ended.run_id], tmp_path / "report.png")
     assert files_with("sysbench", tmp_path, Path.home())  # the search finds what is there
     assert files_with(PASSWORD, tmp_path, Path.home(), host.home, host.directory) == []
     assert PASSWORD not in host.log

@@ -12,8 +12,9 @@ from app.events import State
 from app.plans.context import step_context
 from app.plans.plan import LOCAL, make_step
 from app.questions import RefusingAsker
-from suites.base import ParsedTrial, Purpose
+from suites.base import Purpose
 from suites.facts import Facts
+from suites.outputs import ParsedTrial
 from suites.registry import suite as find_suite
 from tests.lab.probe_runs import run_once, workstation_in
 from tests.lab_sshd import LabHost

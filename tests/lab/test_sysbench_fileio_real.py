@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from suites.base import Context, ParsedTrial, Purpose, complete_values
+from suites.base import Context, Purpose, complete_values
+from suites.outputs import ParsedTrial
 from suites.sysbench.fileio import SysbenchFileio
 from tests.messages import messages
 

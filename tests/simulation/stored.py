@@ -10,7 +10,7 @@ from app.events import FactsRead, Moment, RunEnded, RunStarted, State, TrialEnde
 from app.plans.plan import Plan, Repetition
 from app.services import Workstation
 from app.store.store import Store
-from suites.base import ParsedTrial
+from suites.outputs import ParsedTrial
 from suites.units import Unit
 from suites.verdict import Limiter, Trust, Verdict
 from suites.vocab import Better, Figure, Metric, MetricKind, Sample

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from suites.base import ParsedTrial, TrialParser
+from suites.outputs import ParsedTrial, TrialParser
 from suites.vocab import Sample, labels
 
 DATA = Path(__file__).parent.parent / "data"

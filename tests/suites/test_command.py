@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from suites.base import Context, ParsedTrial, Purpose, complete_values
+from suites.base import Context, Purpose, complete_values
 from suites.command.output import MAXIMUM_JSON
 from suites.command.suite import _TIMED, UserCommand
 from suites.errors import ParameterError
+from suites.outputs import ParsedTrial
 from suites.units import Unit
 from suites.vocab import Better, MetricKind
 from tests.messages import messages

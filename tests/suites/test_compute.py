@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from suites.base import Context, ParsedTrial, complete_values, tuned_values
+from suites.base import Context, complete_values, tuned_values
 from suites.compute import Compute
 from suites.facts import Facts
+from suites.outputs import ParsedTrial
 from suites.vocab import labels
 from tests.messages import messages
 from tests.suites.captured_outputs import capture, figures, series

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from suites.base import Context, ParsedTrial, Purpose, complete_values, tuned_values
+from suites.base import Context, Purpose, complete_values, tuned_values
 from suites.checks import NotChecked
 from suites.cp import Cp, CpParser
 from suites.errors import ParameterError
+from suites.outputs import ParsedTrial
 from tests.disk_host import DATA, GIB, MIB, SHM, changes, disk_host, measured, outcomes, tuned_step
 from tests.messages import messages
 from tests.suites.captured_outputs import capture, figures

@@ -2,9 +2,10 @@
 
 import pytest
 
-from suites.base import Context, ParsedTrial, complete_values, tuned_values
+from suites.base import Context, complete_values, tuned_values
 from suites.curl import FILE, FORMAT, Curl
 from suites.errors import ParameterError
+from suites.outputs import ParsedTrial
 from tests.messages import messages
 from tests.suites.captured_outputs import capture, captures, figures, series
 from tests.suites.host_facts import applied, evidence, raised

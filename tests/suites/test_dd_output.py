@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suites.base import ParsedTrial
 from suites.dd.output import DdParser
+from suites.outputs import ParsedTrial
 from suites.vocab import Sample
 from tests.messages import messages
 from tests.suites.captured_outputs import capture, figures, series

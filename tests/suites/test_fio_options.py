@@ -5,10 +5,11 @@ import shlex
 
 import pytest
 
-from suites.base import Context, ParsedTrial, Purpose, complete_values, tuned_values
+from suites.base import Context, Purpose, complete_values, tuned_values
 from suites.errors import ParameterError
 from suites.fio.output import FioParser
 from suites.fio.suite import Fio
+from suites.outputs import ParsedTrial
 from tests.messages import messages
 
 MESSAGES = messages("suites", "test_fio_options")

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from suites.base import ParsedTrial, complete_values
+from suites.base import complete_values
 from suites.fio import output as fio_output
 from suites.fio.output import FioParser
 from suites.fio.suite import Fio
+from suites.outputs import ParsedTrial
 from suites.vocab import Sample
 from tests.messages import messages
 from tests.suites.captured_outputs import capture, captures, figures, series

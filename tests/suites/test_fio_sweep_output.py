@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suites.base import ParsedTrial, complete_values
+from suites.base import complete_values
 from suites.fio_sweep.suite import FioSweep
+from suites.outputs import ParsedTrial
 from suites.vocab import Sample
 from tests.messages import messages
 from tests.suites.captured_outputs import capture

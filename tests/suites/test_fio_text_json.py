@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from suites.base import ParsedTrial
 from suites.fio.output import FioParser
+from suites.outputs import ParsedTrial
 from tests.suites.captured_outputs import capture, captures, figures
 
 

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suites.base import Context, ParsedTrial, Purpose, complete_values, tuned_values
+from suites.base import Context, Purpose, complete_values, tuned_values
 from suites.facts import Facts, Tool
 from suites.geekbench import Geekbench, GeekbenchParser
+from suites.outputs import ParsedTrial
 from suites.vocab import Severity
 from tests.suites.captured_outputs import capture, figures
 from tests.suites.host_facts import applied, evidence, host, raised, silent

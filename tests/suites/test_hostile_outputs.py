@@ -11,7 +11,8 @@ from itertools import pairwise
 import pytest
 
 from app.plans.plan import make_step
-from suites.base import ParsedTrial, Suite, TrialParser
+from suites.base import Suite
+from suites.outputs import ParsedTrial, TrialParser
 from suites.registry import SUITES
 from tests.app.test_false_warnings import CHOSEN
 from tests.suites.captured_outputs import DATA, WHOLE, capture, captures

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from suites.base import Context, ParsedTrial, complete_values, tuned_values
+from suites.base import Context, complete_values, tuned_values
 from suites.errors import ParameterError
 from suites.http import FILE, Http, WrkParser
+from suites.outputs import ParsedTrial
 from tests.disk_host import disk_host, outcomes, tuned_step
 from tests.messages import messages
 from tests.suites.captured_outputs import capture, figures

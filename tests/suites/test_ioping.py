@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from suites.base import Context, ParsedTrial, complete_values, tuned_values
+from suites.base import Context, complete_values, tuned_values
 from suites.checks import CheckOutcome
 from suites.errors import ParameterError
 from suites.ioping import Ioping, IopingParser
+from suites.outputs import ParsedTrial
 from tests.disk_host import DATA, GIB, MIB, changes, disk_host, measured, outcomes, tuned_step
 from tests.messages import messages
 from tests.suites.captured_outputs import capture, figures, series

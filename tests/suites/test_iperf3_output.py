@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from suites.base import ParsedTrial
 from suites.iperf3.output import MAXIMUM_DOCUMENT, Iperf3Parser
+from suites.outputs import ParsedTrial
 from tests.messages import messages
 from tests.suites.captured_outputs import DATA, capture, figures, series
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suites.base import ParsedTrial
 from suites.iperf3.output import Iperf3Parser
+from suites.outputs import ParsedTrial
 from tests.suites.captured_outputs import capture
 
 PIECES = [

@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suites.base import Context, ParsedTrial, complete_values, tuned_values
+from suites.base import Context, complete_values, tuned_values
 from suites.errors import ParameterError
 from suites.facts import Absent, Facts
 from suites.linpack.output import LinpackParser
 from suites.linpack.suite import Linpack, grid, matrix_bytes, sizes_of
+from suites.outputs import ParsedTrial
 from tests.messages import messages
 from tests.suites.captured_outputs import Capture, capture, figures
 from tests.suites.host_facts import GIB, MIB, applied, evidence, host, raised, silent

@@ -4,9 +4,10 @@ import shlex
 
 import pytest
 
-from suites.base import Context, ParsedTrial, complete_values, tuned_values
+from suites.base import Context, complete_values, tuned_values
 from suites.errors import ParameterError
 from suites.mtr import Mtr, MtrParser
+from suites.outputs import ParsedTrial
 from tests.messages import messages
 from tests.suites.captured_outputs import capture, captures, figures
 from tests.suites.host_facts import applied, evidence, raised

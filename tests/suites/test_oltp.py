@@ -5,10 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from suites.base import Context, ParsedTrial, Purpose, complete_values, tuned_values
+from suites.base import Context, Purpose, complete_values, tuned_values
 from suites.errors import ParameterError
 from suites.facts import Tool
 from suites.oltp.suite import SysbenchOltp
+from suites.outputs import ParsedTrial
 from suites.sysbench.cpu import SysbenchCpu
 from tests.disk_host import GIB, MIB, disk_host, outcomes, tuned_step
 from tests.messages import messages

@@ -4,8 +4,9 @@ import shlex
 
 import pytest
 
-from suites.base import Context, ParsedTrial, complete_values, tuned_values
+from suites.base import Context, complete_values, tuned_values
 from suites.errors import ParameterError
+from suites.outputs import ParsedTrial
 from suites.pg_test_fsync import PgTestFsync, PgTestFsyncParser
 from tests.disk_host import changes, disk_host, outcomes, tuned_step
 from tests.messages import messages

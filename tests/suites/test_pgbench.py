@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from suites.base import Context, ParsedTrial, Purpose, complete_values, tuned_values
+from suites.base import Context, Purpose, complete_values, tuned_values
 from suites.errors import ParameterError
+from suites.outputs import ParsedTrial
 from suites.pgbench.output import SUMMARY, PgbenchParser, fitting_share, log_size
 from suites.pgbench.suite import Pgbench
 from tests.disk_host import GIB, MIB, disk_host, outcomes, tuned_step

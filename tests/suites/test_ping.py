@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given as drawn
 from hypothesis import strategies as st
 
-from suites.base import Context, ParsedTrial, Purpose, complete_values, tuned_values
+from suites.base import Context, Purpose, complete_values, tuned_values
 from suites.network_path import Rendezvous
+from suites.outputs import ParsedTrial
 from suites.ping import LatencyUnderLoad
 from suites.programs import COMPILER
 from tests.messages import messages

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from suites.base import Context, ParsedTrial, complete_values, tuned_values
+from suites.base import Context, complete_values, tuned_values
 from suites.errors import ParameterError
+from suites.outputs import ParsedTrial
 from suites.redis import FILE, Redis
 from tests.disk_host import disk_host, outcomes, tuned_step
 from tests.messages import messages

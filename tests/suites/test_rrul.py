@@ -4,8 +4,9 @@ import shlex
 
 import pytest
 
-from suites.base import Context, ParsedTrial, Purpose, complete_values
+from suites.base import Context, Purpose, complete_values
 from suites.network_path import Rendezvous
+from suites.outputs import ParsedTrial
 from suites.ping import grade_note
 from suites.rrul import CLASSES, UDP, Rrul
 from tests.messages import messages

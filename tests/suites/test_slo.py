@@ -10,7 +10,8 @@ from statistics import mean
 import pytest
 
 import resources
-from suites.base import Context, ParsedTrial, Purpose, Suite, complete_values
+from suites.base import Context, Purpose, Suite, complete_values
+from suites.outputs import ParsedTrial
 from suites.parameters import Values
 from suites.slo.fio import FioSlo
 from suites.slo.http import HttpSlo

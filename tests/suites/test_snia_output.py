@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suites.base import ParsedTrial, complete_values
+from suites.base import complete_values
+from suites.outputs import ParsedTrial
 from suites.snia.suite import FioSnia
 from suites.vocab import Sample
 from tests.messages import messages

@@ -4,8 +4,9 @@ import shlex
 
 import pytest
 
-from suites.base import Context, ParsedTrial, Purpose, complete_values, tuned_values
+from suites.base import Context, Purpose, complete_values, tuned_values
 from suites.network_path import Rendezvous
+from suites.outputs import ParsedTrial
 from suites.sockperf import Sockperf, SockperfParser
 from tests.messages import messages
 from tests.suites.captured_outputs import capture, captures, figures

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suites.base import Context, ParsedTrial, complete_values, tuned_values
+from suites.base import Context, complete_values, tuned_values
 from suites.errors import ParameterError
 from suites.facts import Facts, Tool
+from suites.outputs import ParsedTrial
 from suites.speccpu import UNOFFICIAL, SpecCpu, SpecCpuParser
 from suites.vocab import Severity
 from tests.messages import messages

@@ -2,7 +2,7 @@
 
 import pytest
 
-from suites.base import ParsedTrial
+from suites.outputs import ParsedTrial
 from suites.stream.metrics import METRICS
 from suites.stream.output import StreamParser
 from suites.vocab import labels

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suites.base import Context, ParsedTrial, complete_values, tuned_values
+from suites.base import Context, complete_values, tuned_values
 from suites.facts import Facts
+from suites.outputs import ParsedTrial
 from suites.stress_ng import StressNg, StressNgParser
 from suites.units import Unit
 from suites.vocab import Severity

@@ -2,8 +2,9 @@
 
 import pytest
 
-from suites.base import Context, ParsedTrial, complete_values, tuned_values
+from suites.base import Context, complete_values, tuned_values
 from suites.errors import ParameterError
+from suites.outputs import ParsedTrial
 from suites.sysbench.cpu import SysbenchCpu
 from tests.messages import messages
 from tests.suites.captured_outputs import capture, figures, series

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suites.base import ParsedTrial, complete_values
+from suites.base import complete_values
+from suites.outputs import ParsedTrial
 from suites.sysbench.fileio import SysbenchFileio
 from tests.messages import messages
 from tests.suites.captured_outputs import capture, captures, figures, series

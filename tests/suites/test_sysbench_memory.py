@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from suites.base import Context, ParsedTrial, complete_values, tuned_values
+from suites.base import Context, complete_values, tuned_values
 from suites.facts import Facts
+from suites.outputs import ParsedTrial
 from suites.sysbench.memory import SysbenchMemory, footprint, tuned_block
 from tests.messages import messages
 from tests.suites.captured_outputs import capture, figures, series

@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from suites.base import Context, ParsedTrial, Suite, complete_values, tuned_values
+from suites.base import Context, Suite, complete_values, tuned_values
 from suites.facts import Facts
+from suites.outputs import ParsedTrial
 from suites.sysbench.mutex import SysbenchMutex
 from suites.sysbench.threads import SysbenchThreads
 from suites.vocab import Better, Severity

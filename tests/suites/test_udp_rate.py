@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from suites.base import Context, ParsedTrial, Purpose, complete_values
+from suites.base import Context, Purpose, complete_values
 from suites.network_path import Rendezvous
+from suites.outputs import ParsedTrial
 from suites.udp_rate import UdpRate
 from tests.messages import messages
 from tests.suites.captured_outputs import capture, captures, figures, series

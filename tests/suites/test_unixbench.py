@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suites.base import Context, ParsedTrial, Purpose, complete_values, tuned_values
+from suites.base import Context, Purpose, complete_values, tuned_values
 from suites.facts import Facts, Tool
+from suites.outputs import ParsedTrial
 from suites.unixbench import UnixBench, UnixBenchParser
 from suites.vocab import Severity
 from tests.messages import messages

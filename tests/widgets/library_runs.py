@@ -31,9 +31,10 @@ from app.events import (
 from app.plans.plan import Plan, Repetition, make_step
 from app.services import Workstation
 from app.store.recorder import Recorder
-from suites.base import Command, ParsedTrial
+from suites.base import Command
 from suites.facts import CloudFacts, CpuFacts, Facts, MemoryFacts, SystemFacts
 from suites.fio.metrics import BANDWIDTH, IOPS, LATENCY_MEAN, LATENCY_P50, LATENCY_P99
+from suites.outputs import ParsedTrial
 from suites.sysbench.cpu import EVENTS_PER_SECOND
 from suites.units import Unit
 from suites.verdict import Limiter, Trust, Verdict

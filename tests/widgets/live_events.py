@@ -4,8 +4,9 @@ from collections.abc import Iterable
 
 from app.events import Event, RunStarted, SampleRead, State, Trial, TrialEnded, TrialStarted
 from app.plans.plan import Plan, Repetition, make_step
-from suites.base import Command, ParsedTrial
+from suites.base import Command
 from suites.fio.metrics import IOPS, LATENCY_P99
+from suites.outputs import ParsedTrial
 from suites.units import Unit
 from suites.vocab import Better, Figure, Labels, Metric, MetricKind, Sample, labels
 from widgets.live.model import RunModel, StepKey

@@ -15,6 +15,7 @@ from tests.messages import messages
 from tests.widgets.library_runs import Made, record
 from widgets import jobs
 from widgets.main_window import MainWindow
+from widgets.outputs.judge_page import JudgePage
 from widgets.page import PageName
 from widgets.parts.dialogs import QuestionDialog
 from widgets.wizard.measure_page import PARAMETERS, REVIEW, MeasurePage
@@ -147,7 +148,9 @@ def test_a_plan_opens_and_other_files_are_named(
     plan = Plan("dropped", (LOCAL,), (make_step("dd", {}),))
     workstation.save_plan(plan, tmp_path / "a.toml")
     drop(qtbot, window, tmp_path / "notes.txt")
-    assert "notes.txt" in message(window)
+    judged = window.pages.existing(PageName.JUDGE)
+    assert isinstance(judged, JudgePage)
+    assert [row.file.source.name for row in judged.table.content.rows] == ["notes.txt"]
     drop(qtbot, window, tmp_path / "notes.txt", tmp_path / "a.toml", tmp_path / "b.toml")
     assert "notes.txt, b.toml" in message(window)
     page = wizard(window)

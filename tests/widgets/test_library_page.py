@@ -262,6 +262,7 @@ def test_what_is_in_the_bin_is_deleted_for_good_or_restored(
     qtbot.keyClick(question, Qt.Key.Key_Return)
     _settle(qtbot)
     assert workstation.load(BEFORE).summary.id == BEFORE
+    workstation.unpin("before the update")
     page.actions_of_runs.erase.trigger()
     qtbot.mouseClick(_open(page, DeleteQuestion).accept_button, Qt.MouseButton.LeftButton)
     _settle(qtbot)

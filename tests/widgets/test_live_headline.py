@@ -27,9 +27,10 @@ from app.plans.plan import Policy, Repetition, make_step
 from app.plans.presets import filled_preset, preset
 from app.records import Band
 from remote.connection_state import LinkState
-from suites.base import Command, ParsedTrial
+from suites.base import Command
 from suites.facts import Absent, CloudFacts, CpuFacts, Facts, MemoryFacts, SystemFacts
 from suites.fio.metrics import IOPS, LATENCY_MAX, LATENCY_P50, LATENCY_P99
+from suites.outputs import ParsedTrial
 from suites.quantities import clock_text
 from suites.verdict import Limiter, Trust, Verdict
 from suites.vocab import Figure

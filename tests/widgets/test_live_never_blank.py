@@ -21,7 +21,7 @@ from app.plans.plan import LOCAL, Order, Plan, Repetition, make_step
 from app.questions import RefusingAsker
 from app.runs.control import Control
 from app.services import Workstation
-from suites.base import ParsedTrial
+from suites.outputs import ParsedTrial
 from suites.vocab import Figure, labels
 from tests.widgets.live_events import begin, end, plan, sample, trial
 from tests.widgets.test_live_sweep import RATE

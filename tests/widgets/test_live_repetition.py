@@ -152,7 +152,7 @@ def marks(plots: RunPlots) -> list[PlotMark]:
 
 def test_where_a_start_ends_that_differs_is_marked_once_the_trial_is_over(qtbot: QtBot) -> None:
     from app.events import TrialEnded
-    from suites.base import ParsedTrial
+    from suites.outputs import ParsedTrial
 
     model = RunModel(plan())
     slow_trial(model)

@@ -11,8 +11,9 @@ from pytestqt.qtbot import QtBot
 from app.events import Event, RunEnded, RunStarted, SampleRead, State, TrialEnded, TrialStarted
 from app.plans.plan import Plan, make_step
 from app.services import Workstation
-from suites.base import Command, ParsedTrial
+from suites.base import Command
 from suites.fio.metrics import LATENCY_P99
+from suites.outputs import ParsedTrial
 from suites.perf import profiled_commands
 from suites.slo.search import ACHIEVED, PERCENTILES
 from suites.units import Unit

@@ -96,7 +96,7 @@ def test_nothing_heavy_is_loaded_before_the_first_painted_window() -> None:
     assert done.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("number", [1, 6, *(pytest.param(number, marks=pytest.mark.slow) for number in range(2, 6))])
+@pytest.mark.parametrize("number", [1, 7, *(pytest.param(number, marks=pytest.mark.slow) for number in range(2, 7))])
 def test_every_room_has_a_key_and_is_opened_once(qtbot: QtBot, window: MainWindow, number: int) -> None:
     room = list(PageName)[number - 1]
     qtbot.keyClick(window, Qt.Key(Qt.Key.Key_0 + number), Qt.KeyboardModifier.ControlModifier)

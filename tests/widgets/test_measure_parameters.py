@@ -10,7 +10,8 @@ from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox
 from pytestqt.qtbot import QtBot
 
 from suites import registry
-from suites.base import Command, Context, Estimate, ParsedTrial, Suite
+from suites.base import Command, Context, Estimate, Suite
+from suites.outputs import ParsedTrial
 from suites.parameters import Choice, Parameter, Tuned, Type, Values
 from suites.programs import Program
 from suites.vocab import Resource, Sample

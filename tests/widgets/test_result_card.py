@@ -55,6 +55,14 @@ def test_a_card_shows_and_copies_every_result(qtbot: QtBot, keep: Keep, workstat
     card.copy_picture_button.click()
     size = QGuiApplication.clipboard().image().size()
     assert (size.width(), size.height()) == (1200, 630)
+    with qtbot.waitSignal(card.copied) as copied:
+        card.copy_ticket_button.click()
+    assert "redacted" in copied.args[0]
+    text = QGuiApplication.clipboard().text()
+    assert result.figure in text
+    assert "```sh" in text
+    hosts = workstation.load(RUN).plan.hosts
+    assert not any(f"| {host} |" in text for host in hosts if host != LOCAL)
 
 
 @pytest.mark.parametrize(("state", "ending"), [(State.FAILED, "Failed."), (State.PARTIAL, "Ended early.")])

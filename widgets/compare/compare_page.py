@@ -449,7 +449,7 @@ class ComparePage(Page):
         set_tool_tip(self.baseline_button, "Compare with a pinned baseline or a published table")
         self.baseline_button.clicked.connect(self._ask_for_baseline)
         self.copy_button = self._build_copy()
-        self.export_button = push_button("Export…", self.export, tip="Export the runs as CSV and image (Ctrl+E)")
+        self.export_button = push_button("Export…", self.export, tip="Export the runs as CSV, image or HTML (Ctrl+E)")
         title = Text("Compare", font=text_font(TextSize.TITLE, bold=True), wrap=False)
         buttons = (self.add_button, self.baseline_button, self.copy_button, self.export_button)
         return flowing(title, *buttons, self.margin, self._build_rows(), spacing=SPACE[1])

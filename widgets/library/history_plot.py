@@ -28,7 +28,7 @@ _DAY = len("2026-01-31")
 
 def hollow(point: HistoryPoint) -> bool:
     """Whether the run is drawn as a ring: its result is doubtful or invalid."""
-    return point.trust in {Trust.DOUBTFUL, Trust.INVALID}
+    return point.trust is not None and point.trust.in_doubt
 
 
 def date_texts(starts: Sequence[str]) -> list[str]:

@@ -64,6 +64,7 @@ class Unreadable(QWidget):
 
 
 _FILES = "Libraries (*.sqlite3);;All files (*)"
+_BUNDLES = "Libraries and reports (*.sqlite3 *.html);;All files (*)"
 _PAUSED = "The run is paused: new measurements are in memory, and the trial continues on its host."
 _SALVAGE = "Salvage the intact runs into a new library. The damaged file is not changed."
 
@@ -217,7 +218,7 @@ class LibraryBar(Notice):
 
     def choose_import(self) -> None:
         """Ask for the library of another Benchwright, and what to do with it."""
-        ask_for_file(self, "Import runs", self.open_dropped, _FILES.split(";;"))
+        ask_for_file(self, "Import runs", self.open_dropped, _BUNDLES.split(";;"))
 
     def choose_library(self) -> None:
         """Ask for another library and open it."""
@@ -248,7 +249,8 @@ class LibraryBar(Notice):
         question = QuestionDialog(f"{number} in {path.name}", text, "Import", self)
         list_runs(question, [(run.started, run.name) for run in runs])
         question.accept_button.setEnabled(bool(runs))
-        question.add_extra_button("Open instead", lambda: self.open_library(path))
+        if path.suffix.lower() != ".html":
+            question.add_extra_button("Open instead", lambda: self.open_library(path))
         question.accepted.connect(lambda: self._import(path))
         opened(question)
 
@@ -262,6 +264,11 @@ class LibraryBar(Notice):
         """Write `runs` to a new library at `path`."""
         workstation = self._workstation
         self._transfer(lambda: workstation.export_library(runs, path), "Exporting")
+
+    def back_up(self, path: Path) -> None:
+        """Copy the whole library to the new file `path`."""
+        workstation = self._workstation
+        self._transfer(lambda: workstation.back_up(path), "Backing up")
 
     def _transfer(self, work: "Callable[[], Iterator[Transfer]]", what: str) -> BackgroundJob:
         """Copy runs with progress in the bar, which shows the last of several; return the job."""

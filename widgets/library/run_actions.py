@@ -71,7 +71,7 @@ class RunActions(QObject):
         offer(self.study, bool(chosen), "Sample size, and the same with another tool", "Select a run")
         sizes = "Hosts, sessions and trials that show a difference, from the noise of the selected runs"
         offer(self.sample_size, bool(chosen), sizes, "Select runs")
-        offer(self.export, bool(chosen), "Export the selected runs as CSV and image (Ctrl+E)", "Select a run")
+        offer(self.export, bool(chosen), "Export the selected runs as CSV, image or HTML (Ctrl+E)", "Select a run")
         running = any(row.summary.state is State.RUNNING for row in chosen)
         bundle = "One file with all data of the selected runs, for another Benchwright to open or import"
         reason = "Stop the run first" if running else "Select a run"

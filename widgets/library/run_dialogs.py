@@ -27,7 +27,9 @@ class DeleteQuestion(QuestionDialog):
         text = ["Samples and raw output are deleted, too. This cannot be undone."]
         if pinned:
             names = ", ".join(f"“{name}”" for name in pinned)
-            text.append(f"Removed from {names}; a baseline without runs is deleted.")
+            text.append(f"Runs of the baseline {names} cannot be deleted before it is unpinned.")
+        if any(line.lock for line in lines):
+            text.append("Locked runs cannot be deleted before they are unlocked: benchwright library unlock RUN.")
         super().__init__(f"Delete {many} for good?", " ".join(text), "Delete for good", parent)
         summaries = [line.summary for line in lines]
         list_runs(self, [(run.started, f"{run.name} · {run.headline or MISSING}") for run in summaries])

@@ -21,7 +21,7 @@ from app.events import (
 )
 from app.records import RunRecord, SampleSeries, TrialRecord
 from app.runs.policies import replayed
-from suites.base import ParsedTrial
+from suites.outputs import ParsedTrial
 from suites.quantities import duration_text
 from suites.vocab import Sample
 from widgets.live.model import GAP, RunModel, TrialView

@@ -1,5 +1,7 @@
 """Results of a run at a glance, to copy as text or as a picture."""
 
+from collections.abc import Callable
+
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtWidgets import QFrame, QGridLayout, QWidget
@@ -28,6 +30,7 @@ class ResultCardView(QFrame):
         self.setObjectName("card")
         self._card: ResultCard | None = None
         self._reading: BackgroundJob | None = None
+        self._ticket: Callable[[], str] | None = None
         self._run = ""
         self._title = Text(font=text_font(TextSize.TITLE, bold=True))
         self._ending, self._hosts = Text(tone=Tone.ERROR), Text(tone=Tone.MUTED)
@@ -39,8 +42,12 @@ class ResultCardView(QFrame):
             "Copy as image", self.copy_picture, tip="Copy the card, 1200 x 630 pixels (Ctrl+Shift+C)"
         )
         self.copy_picture_button.setShortcut("Ctrl+Shift+C")
+        self.copy_ticket_button = push_button(
+            "Copy ticket text", self.copy_ticket, tip="Copy results, limit and commands as Markdown, without names"
+        )
         self.details_button = push_button("Details", self.details_requested, tip="Show the plots and the trials")
-        buttons = in_row(self.copy_text_button, self.copy_picture_button, self.details_button, None, spacing=SPACE[1])
+        copies = (self.copy_text_button, self.copy_picture_button, self.copy_ticket_button)
+        buttons = in_row(*copies, self.details_button, None, spacing=SPACE[1])
         self._rows = column_in(self, SPACE[1], (SPACE[4], SPACE[3], SPACE[4], SPACE[3]))
         fill(self._rows, self._title, self._ending, self._hosts, self._results, self._basis, None, buttons)
 
@@ -57,6 +64,7 @@ class ResultCardView(QFrame):
             return
         self._card = None
         self._run = run_id
+        self._ticket = lambda: workstation.redacted_ticket(run_id)
         job = self._reading = BackgroundJob(lambda: workstation.result_card(run_id), self)
         job.returned.connect(lambda card: self._take(run_id, card) if job is self._reading else None)
         job.failed.connect(lambda _error: self._forget(job))
@@ -103,6 +111,19 @@ class ResultCardView(QFrame):
         if self._card is not None:
             QGuiApplication.clipboard().setImage(QImage.fromData(self._card.picture))
             self.copied.emit("Results copied as a picture")
+
+    def copy_ticket(self) -> None:
+        """Copy results, limit and commands for a ticket, redacted; it is written in the background."""
+        if self._ticket is None:
+            return
+        job = BackgroundJob(self._ticket, self)
+        job.returned.connect(self._take_ticket)
+        job.failed.connect(lambda error: self.copied.emit(str(error)))
+        job.start()
+
+    def _take_ticket(self, text: str) -> None:
+        QGuiApplication.clipboard().setText(text)
+        self.copied.emit("Ticket text copied, redacted")
 
 
 def _add_result(grid: QGridLayout, row: int, result: StepResult, *, named: bool) -> None:

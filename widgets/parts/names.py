@@ -23,11 +23,13 @@ def step_host_label(step: str | None, host: str | None) -> str:
 
 MARKS: Mapping[Trust, str] = {
     Trust.VALID: "good",
+    Trust.UNVERIFIED: "unknown",
     Trust.CAVEATS: "info",
+    Trust.UNDECIDED: "undecided",
     Trust.DOUBTFUL: "warning",
     Trust.INVALID: "error",
 }
-"""Icons that differ in shape, not only in colour: tick, ring with an i, triangle, circle with a cross."""
+"""Icons that differ in shape, not only in colour: tick, dotted ring, ring with an i, question, triangle, cross."""
 
 
 def mark_of(level: str) -> str:

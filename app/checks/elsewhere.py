@@ -1,0 +1,109 @@
+"""Checks of outputs of tools that ran elsewhere: what was not seen, and what the output cannot show."""
+
+from itertools import pairwise
+
+from suites.base import StepEvidence
+from suites.checks import CheckOutcome, NotChecked, after_check
+from suites.evidence import OutcomeCheck, StepOutcomeEvidence, TrialCheck, TrialEvidence
+from suites.quantities import figure_text, label_text
+from suites.verdict import Trust
+from suites.vocab import Figure, Labels, Severity
+
+
+def _unseen(step: StepOutcomeEvidence) -> CheckOutcome | None:
+    if not step.elsewhere:
+        return None
+    facts = step.context.facts is None
+    watched = any(trial.watch is not None for trial in step.trials)
+    missing = [name for name, lacks in (("telemetry", not watched), ("facts of the host", facts)) if lacks]
+    return CheckOutcome(f"Not seen: {', '.join((*missing, 'the run itself'))}.")
+
+
+def _cut_off(trial: TrialEvidence) -> CheckOutcome | None:
+    return CheckOutcome(trial.reason) if trial.elsewhere and trial.done and trial.reason else None
+
+
+def _cache_unknown(step: StepOutcomeEvidence) -> CheckOutcome | None:
+    """Report that neither the options nor the counts of an output show whether the page cache served its I/O."""
+    if not step.elsewhere or any(trial.watch is not None or trial.all_of("device_ios") for trial in step.trials):
+        return None
+    before = StepEvidence(step.name, step.suite, step.values, step.context, step.host)
+    open_ones = [
+        check for check in step.suite.checks if check.id in CACHED and isinstance(check.outcome(before), NotChecked)
+    ]
+    if not open_ones:
+        return None
+    return CheckOutcome("The I/O may go through the page cache, and the output does not count what reached the device.")
+
+
+CACHED = frozenset({"page-cache", "read-after-write", "unflushed-write"})
+"""Ids of the suites' checks that predict a result of the page cache. Elsewhere, nothing verifies them."""
+
+
+def _out_of_order(trial: TrialEvidence) -> CheckOutcome | None:
+    """Report a percentile above a higher one of the same distribution: none can be."""
+    series: dict[tuple[str, Labels], list[Figure]] = {}
+    for one in trial.figures if trial.done else ():
+        if one.metric.percentile is not None:
+            series.setdefault((one.metric.name.rpartition("_")[0], one.labels), []).append(one)
+    for (_, at), found in series.items():
+        found.sort(key=lambda one: one.metric.percentile or 0.0)
+        for lower, higher in pairwise(found):
+            if lower.value > higher.value * _ROUNDED:
+                of = f" ({label_text(at)})" if at else ""
+                pair = (f"{one.metric.title} {figure_text(one.metric, one.value)}" for one in (lower, higher))
+                return CheckOutcome(f"{' is above '.join(pair)}{of}.")
+    return None
+
+
+_ROUNDED = 1.01
+"""Factor by which printed percentiles may be rounded past each other."""
+
+MEASURED_ELSEWHERE: OutcomeCheck = after_check(
+    id="measured-elsewhere",
+    severity=Severity.INFO,
+    title="Measured elsewhere",
+    why="Background load, throttling and steal time show in telemetry only; the caches and limits of the host in its "
+    "facts.",
+    remedy="Measure it with Benchwright, or give the facts and the telemetry beside the output.",
+    source="The output itself.",
+    evaluate=_unseen,
+    needs="where the output is from",
+    trust=Trust.UNVERIFIED,
+)
+
+CACHE_UNKNOWN: OutcomeCheck = after_check(
+    id="cache-unknown",
+    title="Page cache: cannot tell",
+    why="Reads from the page cache and writes to it are as fast as memory, and look the same in the output.",
+    remedy="Give the facts of the host and its telemetry, or repeat it with direct=1.",
+    source="fio manual, direct and buffered.",
+    evaluate=_cache_unknown,
+    needs="the output of a tool that ran elsewhere, with buffered I/O",
+    trust=Trust.UNDECIDED,
+)
+
+OUTCOME_CHECKS: tuple[OutcomeCheck, ...] = (CACHE_UNKNOWN, MEASURED_ELSEWHERE)
+
+TRIAL_CHECKS: tuple[TrialCheck, ...] = (
+    after_check(
+        id="output-incomplete",
+        title="Output is incomplete",
+        why="Errors and the end of the run may be in the part that is missing.",
+        remedy="Give the whole output.",
+        source="The tool’s parser.",
+        evaluate=_cut_off,
+        needs="the output of a tool that ran elsewhere",
+    ),
+    after_check(
+        id="percentiles-out-of-order",
+        severity=Severity.ERROR,
+        title="Percentiles are out of order",
+        why="A percentile cannot be above a higher one of the same latencies: the figures were mixed up or changed.",
+        remedy="Read the raw output.",
+        source="The definition of a percentile.",
+        evaluate=_out_of_order,
+        needs="two percentiles of one latency",
+        trust=Trust.INVALID,
+    ),
+)

@@ -1,0 +1,117 @@
+"""benchwright judge: a verdict on outputs of tools that ran elsewhere."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from app.cli.common import BAD_INPUT, json_option, known_host_options, plain, print_json, report_errors, show_part
+from app.json_converter import published
+from app.outputs.files import JudgedFile, OutputText, judged_source, known_host, sources_in
+from app.outputs.judging import JudgedOutput, KnownHost
+from app.outputs.recognition import MAXIMUM_SIZE
+from suites.quantities import count_text, figure_text, metric_text
+from suites.vocab import Finding
+
+MOST_FIGURES = 8
+"""Figures of a result that are shown; with --all every one."""
+
+
+@click.command()
+@click.argument("files", nargs=-1, type=click.Path(path_type=Path, allow_dash=True))
+@known_host_options
+@click.option("--all", "everything", is_flag=True, help="Show every figure, and what was not checked.")
+@json_option
+@report_errors
+def judge(
+    files: tuple[Path, ...],
+    facts_path: Path | None,
+    telemetry_paths: tuple[Path, ...],
+    interval: float,
+    *,
+    everything: bool,
+    as_json: bool,
+) -> None:
+    """Judge the outputs of tools in FILES (folders, or "-" for standard input): a verdict on each result.
+
+    The output is recognised by its content, also as pasted from a mail or a terminal, several in one file. A result
+    from elsewhere is “unverified” at best. The exit status is 2 if a file has no output of a known tool.
+    """
+    known = known_host(facts_path, telemetry_paths, interval)
+    judged = list(_judged(files or (Path("-"),), known))
+    if as_json:
+        print_json({"files": [_to_json(one) for one in judged]})
+    else:
+        for one in judged:
+            _print_file(one, everything=everything, named=len(judged) > 1)
+    if any(one.problem for one in judged):
+        raise SystemExit(BAD_INPUT)
+
+
+def _judged(paths: tuple[Path, ...], known: KnownHost) -> Iterator[JudgedFile]:
+    given = [_standard_input() if str(path) == "-" else path for path in paths]
+    sources = sources_in(given)
+    for number, source in enumerate(sources, 1):
+        if len(sources) > 1:
+            show_part("Judging", number, len(sources))
+        yield judged_source(source, known)
+
+
+def _standard_input() -> OutputText:
+    return OutputText("standard input", sys.stdin.buffer.read(MAXIMUM_SIZE + 1))
+
+
+def _print_file(one: JudgedFile, *, everything: bool, named: bool) -> None:
+    if named:
+        click.echo(plain(f"{one.source.name}"))
+    if one.problem:
+        click.echo(plain(f"  {one.problem}" if named else one.problem))
+    for output in one.outputs:
+        _print_output(output, everything=everything)
+    if one.outputs and one.left_over:
+        click.echo(plain(f"{count_text(one.left_over, 'line')} not read: of no known tool."))
+
+
+def _print_output(one: JudgedOutput, *, everything: bool) -> None:
+    click.echo(plain(one.verdict.summary))
+    click.echo(plain(f"  {one.found.format}, line {one.found.first_line}"))
+    figures = one.found.output.parsed.figures
+    for figure in figures if everything else figures[:MOST_FIGURES]:
+        click.echo(plain(f"  {metric_text(figure.metric, figure.labels)}: {figure_text(figure.metric, figure.value)}"))
+    for finding in one.verdict.findings:
+        click.echo(plain(f"  - {finding.title}: {finding.measured}"))
+    if everything:
+        for check, reason in one.step.not_checked:
+            click.echo(plain(f"  Not checked: {check}: {reason}"))
+
+
+def _to_json(one: JudgedFile) -> dict[str, object]:
+    return {
+        "file": one.source.name,
+        "sha256": one.source.sha256,
+        "problem": one.problem,
+        "lines_not_read": one.left_over,
+        "results": [
+            {
+                "format": each.found.format,
+                "suite": each.found.output.suite_id,
+                "line": each.found.first_line,
+                "command_line": each.found.command,
+                "values": dict(each.record.plan.steps[0].values),
+                "trust": each.verdict.trust.value,
+                "summary": each.verdict.summary,
+                "deciding": list(each.deciding),
+                "metrics": [published(figure) for figure in each.found.output.parsed.figures],
+                "findings": [_finding(finding) for finding in each.verdict.findings],
+                "not_checked": dict(each.step.not_checked),
+                "notes": list(each.found.output.parsed.notes),
+            }
+            for each in one.outputs
+        ],
+    }
+
+
+def _finding(one: Finding) -> dict[str, object]:
+    return {"id": one.id, "severity": one.severity.value, "title": one.title, "measured": one.measured,
+            "why": one.why, "remedy": one.remedy, "source": one.source}  # fmt: skip

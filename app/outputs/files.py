@@ -1,0 +1,147 @@
+"""Read the outputs in files, folders and standard input."""
+
+import hashlib
+import zlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.events import OutputSource
+from app.formats import facts_from_json, read_json
+from app.outputs.judging import UNKNOWN_HOST, JudgedOutput, KnownHost, judged_output
+from app.outputs.pasted_text import decoded
+from app.outputs.recognition import MAXIMUM_SIZE, recognise
+from app.store.embedded_library import is_report
+from remote.local_file import read_bounded
+from remote.telemetry.statistics_text import statistics_samples
+from suites.errors import BenchwrightError
+from suites.quantities import quantity
+from suites.vocab import Sample
+
+MOST_BESIDE = 64 * 2**20
+"""Bytes of facts or telemetry beside an output."""
+
+MOST_FILES = 100_000
+"""Files of folders that are read."""
+
+
+GZIP = b"\x1f\x8b"
+"""The bytes with which a gzip file begins, as flent’s data files do."""
+
+
+class UnreadableOutputError(BenchwrightError):
+    """A file cannot be read, or is too long."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedFile:
+    """The results in a file with their verdicts. `problem` is why there is none; `left_over` as in Recognition."""
+
+    source: OutputSource
+    outputs: tuple[JudgedOutput, ...] = ()
+    left_over: int = 0
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OutputText:
+    """A text that is no file: pasted, or from standard input."""
+
+    name: str
+    content: bytes
+
+
+Source = Path | OutputText
+"""What outputs are read from."""
+
+
+def sources_in(sources: Iterable[Source]) -> list[Source]:
+    """Return `sources` with each folder replaced by the files in it and below, in the order of their names."""
+    found: list[Source] = []
+    for source in sources:
+        inside: list[Source] = [source]
+        if isinstance(source, Path) and source.is_dir():
+            inside = [*sorted(each for each in source.rglob("*") if each.is_file())]
+        found += inside[: MOST_FILES - len(found)]
+    return found
+
+
+def content_of(source: Source) -> tuple[str, bytes | str]:
+    """Return the name and the content of a source, or instead of that why it cannot be read."""
+    if isinstance(source, OutputText):
+        return source.name, source.content
+    try:
+        return source.name, read_bounded(source, MAXIMUM_SIZE)
+    except OSError as error:
+        return source.name, f"Cannot be read: {error.strerror}."
+
+
+def judged_source(source: Source, host: KnownHost = UNKNOWN_HOST) -> JudgedFile:
+    """Return the results in a source with their verdicts; a problem is reported in the result."""
+    name, content = content_of(source)
+    if isinstance(content, str):
+        return JudgedFile(OutputSource(name, ""), problem=content)
+    return judged_bytes(name, content, host)
+
+
+def judged_bytes(name: str, data: bytes, host: KnownHost = UNKNOWN_HOST) -> JudgedFile:
+    """Return the results in `data` with their verdicts."""
+    source = OutputSource(name, hashlib.sha256(data).hexdigest())
+    if len(data) > MAXIMUM_SIZE:
+        return JudgedFile(source, problem=f"Larger than {quantity(MAXIMUM_SIZE)}.")
+    if data.startswith(GZIP):
+        try:
+            data = _unpacked(data)
+        except zlib.error:
+            return JudgedFile(source, problem="Not a valid gzip file.")
+        if len(data) > MAXIMUM_SIZE:
+            return JudgedFile(source, problem=f"Larger than {quantity(MAXIMUM_SIZE)} when unpacked.")
+    if not data.strip():
+        return JudgedFile(source, problem="Empty.")
+    read = recognise(decoded(data))
+    outputs = tuple(judged_output(one, source, host) for one in read.found)
+    missing = "No result: a JSON document has no end." if read.cut_off else "No output of a known tool was recognised."
+    problem = "" if outputs else missing
+    return JudgedFile(source, outputs, read.left_over, problem)
+
+
+def _unpacked(data: bytes) -> bytes:
+    """Return the content of a gzip file, at most one byte more than is accepted; raise zlib.error."""
+    return zlib.decompressobj(wbits=31).decompress(data, MAXIMUM_SIZE + 1)
+
+
+def known_host(facts: Path | None, telemetry: Sequence[Path] = (), interval: float = 1.0) -> KnownHost:
+    """Return what files say of the host: facts as JSON, and telemetry as text of vmstat, iostat -x or sar.
+
+    The telemetry begins with the test, and has a report every `interval` seconds. Raises UnreadableOutputError for a
+    file that cannot be read or has no telemetry, FormatError for one without facts.
+    """
+    read = None if facts is None else facts_from_json(read_json(_content(facts), facts.name))
+    samples: list[Sample] = []
+    for path in telemetry:
+        found = statistics_samples(decoded(_content(path)), interval)
+        if not found:
+            raise UnreadableOutputError(
+                f"{path} has no telemetry.", "Give the output of vmstat 1, iostat -x 1 or sar -u 1."
+            )
+        samples += found
+    return KnownHost(read, tuple(samples))
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return read_bounded(path, MOST_BESIDE)
+    except OSError as error:
+        raise UnreadableOutputError(f"Cannot read {path}: {error.strerror}.", "Check the path.") from error
+
+
+SQLITE = b"SQLite format 3\0"
+"""The first bytes of a library (https://www.sqlite.org/fileformat.html)."""
+
+
+def has_library(path: Path) -> bool:
+    """Return whether the file at `path` is a library or a report with one; a path that cannot be read may be one."""
+    try:
+        return not path.is_dir() and (is_report(path) or read_bounded(path, len(SQLITE))[: len(SQLITE)] == SQLITE)
+    except OSError:
+        return True

@@ -1,0 +1,152 @@
+"""Judge the outputs of tools that ran elsewhere, as a stored run is judged: by what they carry."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from app.checks.before import evaluate
+from app.checks.catalogue import of_starts
+from app.checks.elsewhere import CACHED, MEASURED_ELSEWHERE
+from app.events import OutputSource, State, Trial
+from app.outputs.recognition import FoundOutput
+from app.plans.plan import ELSEWHERE, QUICK_LOOK, Plan, Step
+from app.records import RunRecord, RunSummary, TrialRecord
+from app.verdict.steps import StepVerdict, step_verdict
+from app.verdict.stored import evidence_of
+from app.version import VERSION
+from suites.base import Context, StepEvidence
+from suites.facts import Facts
+from suites.parameters import Value
+from suites.quantities import first_upper
+from suites.verdict import Trust, Verdict
+from suites.vocab import Finding, Sample, Severity
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedOutput:
+    """A result with its verdict. `record` is the output as a run of one trial.
+
+    `deciding` are the values that the output does not state and on which the verdict depends, each as text.
+    """
+
+    found: FoundOutput
+    record: RunRecord
+    step: StepVerdict
+    deciding: tuple[str, ...] = ()
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict."""
+        return self.step.verdict
+
+
+@dataclass(frozen=True, slots=True)
+class KnownHost:
+    """What is known of the host of an output beside it: facts, and telemetry from the start of the test on."""
+
+    facts: Facts | None = None
+    telemetry: tuple[Sample, ...] = ()
+
+
+UNKNOWN_HOST = KnownHost()
+
+
+def judged_output(found: FoundOutput, source: OutputSource, host: KnownHost = UNKNOWN_HOST) -> JudgedOutput:
+    """Return the verdict on a result of an output.
+
+    Where it does not state a value, it is judged with each that is possible. If these differ in the trust, it is that
+    of “cannot tell”.
+    """
+    judged = [_judged(found, source, dict(values), host) for values in found.output.possibilities()]
+    first = judged[0]
+    if found.output.undecided:
+        text = f"{first_upper(Trust.UNDECIDED.value)}: {found.output.undecided}"
+        verdict = replace(first.verdict, trust=Trust.UNDECIDED, summary=text, limited_by=None, findings=())
+        return replace(first, step=replace(first.step, verdict=verdict))
+    levels = {one.verdict.trust for one in judged}
+    if len(levels) == 1:
+        return first
+    worst = max(judged, key=lambda one: one.verdict.trust.rank)
+    return _undecided(first, worst, tuple(_deciding(judged, found)))
+
+
+def _deciding(judged: Sequence[JudgedOutput], found: FoundOutput) -> Iterator[str]:
+    """Yield the title of each unstated parameter on whose value the trust depends."""
+    steps = [one.record.plan.steps[0] for one in judged]
+    for name in found.output.unstated:
+        by_rest: dict[object, set[Trust]] = {}
+        for one, step in zip(judged, steps, strict=True):
+            rest = tuple((key, step.values[key]) for key in found.output.unstated if key != name)
+            by_rest.setdefault(rest, set()).add(one.verdict.trust)
+        if any(len(levels) > 1 for levels in by_rest.values()):
+            yield next(each.title for each in steps[0].suite.parameters if each.name == name)
+
+
+def _undecided(likeliest: JudgedOutput, worst: JudgedOutput, deciding: tuple[str, ...]) -> JudgedOutput:
+    raised = [one.finding for one in worst.step.found if one.trust is worst.verdict.trust]
+    known = [one.finding for one in likeliest.step.found]
+    beside = tuple(one for one in raised if one.id not in {each.id for each in known})
+    verdict = likeliest.verdict
+    summary = verdict.summary.replace(first_upper(verdict.trust.value), first_upper(Trust.UNDECIDED.value), 1)
+    summary = summary.replace(f" {MEASURED_ELSEWHERE.title}.", "")
+    text = f"{summary} Depends on {', '.join(deciding)}, which the output does not state."
+    whole = replace(verdict, trust=Trust.UNDECIDED, summary=text, findings=(*beside, *verdict.findings))
+    return replace(likeliest, step=replace(likeliest.step, verdict=whole), deciding=deciding)
+
+
+def _judged(found: FoundOutput, source: OutputSource, values: dict[str, Value], host: KnownHost) -> JudgedOutput:
+    record = output_record(found, source, values, host.facts)
+    step, name = record.plan.steps[0], record.plan.hosts[0]
+    record = replace(record, findings=tuple(_before(step, name, host.facts)))
+    telemetry = {name: host.telemetry} if host.telemetry else {}
+    evidence = evidence_of(record, {1: found.output.parsed.samples}, telemetry, step, name)
+    return JudgedOutput(found, record, step_verdict(evidence))
+
+
+def _before(step: Step, host: str, facts: Facts | None) -> Iterator[Finding]:
+    """Yield the findings of the checks of the suite that do not concern its start.
+
+    Nothing verifies a prediction of the page cache elsewhere: it makes the result doubtful.
+    """
+    evidence = StepEvidence(step.name, step.suite, step.values, Context(facts), host, quick_look=True)
+    for one in evaluate(step.suite.checks, evidence):
+        if isinstance(one, Finding) and one.id not in of_starts():
+            severity = Severity.ERROR if one.id in CACHED else one.severity
+            yield replace(one, severity=severity, changes={}, install=None)
+
+
+def output_record(
+    found: FoundOutput, source: OutputSource, values: Mapping[str, Value], facts: Facts | None
+) -> RunRecord:
+    """Return a result of an output as a run of one trial with `values`."""
+    output = found.output
+    step = Step(output.name or output.suite_id, output.suite_id, values)
+    step = replace(step, values=step.whole_values())  # with traits of fio’s jobs that are no parameters of its suite
+    host = ELSEWHERE if facts is None else facts.host
+    plan = Plan(source.name, (host,), (step,), repetition=QUICK_LOOK)
+    now = datetime.now(UTC).isoformat()
+    seconds = output.seconds
+    parsed = output.parsed
+    trial = TrialRecord(
+        Trial(1, host, step.name, 1, warm_up=False, commands=(), started=now, clock=None if seconds is None else 0.0,
+              tool_version=parsed.tool_version),
+        State.DONE,
+        None,
+        None,
+        parsed.figures,
+        parsed.notes,
+        "" if parsed.complete else next(iter(parsed.notes), "Its end is missing."),
+        ended_clock=seconds,
+    )  # fmt: skip
+    summary = RunSummary(
+        source.sha256[:12], source.name, "", (host,), (step.name,), State.DONE, now, None, 1, suites=(step.suite_id,)
+    )
+    return RunRecord(
+        summary,
+        plan,
+        plan.hash(),
+        VERSION,
+        facts_before={} if facts is None else {host: facts},
+        trials=(trial,),
+        read_from=source,
+    )

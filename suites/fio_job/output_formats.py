@@ -1,0 +1,249 @@
+"""How fio's output is recognised, and the options that it states: JSON, text for people, terse lines."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from suites.fio.metrics import job_figures
+from suites.fio.report import JobReport, Report, read_report
+from suites.fio.suite import Fio
+from suites.fio.text import read_terse, read_text
+from suites.fio_job.file import ALIASES, Section
+from suites.fio_job.section_values import section_values, sized
+from suites.output_reading import stated_by_command
+from suites.outputs import OutputFormat, ParsedTrial, ToolOutput, parse_whole
+from suites.parameters import Value
+from suites.quantities import count_text
+from suites.strict_json import objects_in, read_json
+
+_FIO = Fio()
+
+_HEADER = re.compile(
+    r"(?P<job>.{1,100}): \(g=\d{1,6}\): rw=(?P<rw>\w+), bs=(?:\([RWT]\) )?(?P<bs>[\d.]+[kKmMgG]?)(?:i?B)?\b"
+    r".*?(?:, ioengine=(?P<ioengine>[\w.:/-]+))?(?:, iodepth=(?P<iodepth>\d+))?$"
+)
+_GROUP = re.compile(r"(?P<job>.{1,100}): \(groupid=\d{1,6}, jobs=(?P<jobs>\d{1,6})\): err=")
+_LINE = re.compile(
+    rf"{_GROUP.pattern}|\s*(?:read|write|trim|mixed)\s*: ?(?:IOPS|io)=|\s*(?:slat|clat|lat|sync) \([num]sec\) *: min=|"
+    r"\s*(?:slat|clat|lat|sync) percentiles \([num]sec\)|Run status group \d"
+)
+_TERSE = re.compile(r"[345];fio-\d")
+_CLIENT = re.compile(r"<(?P<host>[\w.:-]{1,100})>(?: |$)")
+"""The host before lines of fio --client, alone on the line before the results of its jobs."""
+
+_LOG = re.compile(r"(\d{1,15}), \d{1,18}, [012], \d{1,10}(?:, \d{1,20}(?:, \w{1,10}){0,2})?$")
+"""A sample of write_bw_log, write_iops_log or write_lat_log: time in ms, value, direction, block size, offset."""
+
+
+def fio_formats() -> tuple[OutputFormat, ...]:
+    """Return the formats of fio."""
+    first = re.compile(rf"{_HEADER.pattern}|fio-\d+\.\d+\S*$")
+    return (
+        OutputFormat(title="fio JSON", keys=frozenset({"fio version", "jobs"}), joined=True, read=_read_documents),
+        OutputFormat(title="fio text", first=first, line=_LINE, read=_read_text_output),
+        OutputFormat(title="fio terse", first=_TERSE, read=_read_terse_output),
+        OutputFormat(title="fio client JSON", keys=frozenset({"fio version", "client_stats"}), read=_read_clients),
+        OutputFormat(title="fio log", line=_LOG, read=_read_log),
+    )
+
+
+# JSON
+
+
+def _read_documents(text: str, _command: str | None) -> Iterator[ToolOutput]:
+    """Yield the jobs of documents; those of one run by --status-interval are one, the last of which counts."""
+    for documents in _runs(text):
+        content = read_json(documents[-1])
+        report = read_report(content)
+        if report is None:
+            continue
+        whole = "\n".join(documents) + "\n"
+        options = {job.key: _options(job.options) for job in report.jobs}
+        alone = len(report.jobs) == 1
+        for job in report.jobs:
+            section = Section(job.name, options[job.key])
+            values = _without_default_size(section, section_values(section, ""))
+            parsed = parse_whole(_FIO.parser(values), whole.encode()) if alone else _of_one(job, report)
+            yield ToolOutput(_FIO.id, parsed, values, name=job.name, seconds=job.runtime or None)
+
+
+def _runs(text: str) -> Iterator[list[str]]:
+    """Yield the documents of each run of fio: within one, the time of each job goes on."""
+    run: list[str] = []
+    before: Report | None = None
+    decoder = json.JSONDecoder()
+    at = 0
+    while (at := text.find("{", at)) >= 0:
+        content, end = decoder.raw_decode(text, at)
+        report = read_report(content)
+        if run and not _goes_on(before, report):
+            yield run
+            run = []
+        run.append(_lines_of_fio(text[at:end]))
+        before, at = report, end
+    if run:
+        yield run
+
+
+def _goes_on(before: Report | None, after: Report | None) -> bool:
+    if before is None or after is None:
+        return False
+    times = {job.key: job.runtime for job in before.jobs}
+    return all(job.runtime >= times.get(job.key, 0.0) for job in after.jobs) and times.keys() <= {
+        job.key for job in after.jobs
+    }
+
+
+def _lines_of_fio(document: str) -> str:
+    """Return a document as fio's parser takes it: alone on its line, or its first and last line a brace."""
+    lines = document.splitlines()
+    return document if len(lines) == 1 or (lines[0].strip(), lines[-1].strip()) == ("{", "}") else "".join(lines)
+
+
+def _options(given: Mapping[str, str]) -> dict[str, str]:
+    return {ALIASES.get(name, name): value for name, value in given.items()}
+
+
+def _of_one(job: JobReport, report: Report) -> ParsedTrial:
+    """Return the figures of one job of several: what reached the device cannot be divided among them."""
+    problems = (f"fio failed with error {job.error}.",) if job.error else ()
+    figures = tuple(job_figures(job, {}))
+    return ParsedTrial(figures, notes=problems, complete=not problems, tool_version=report.version)
+
+
+def _without_default_size(section: Section, values: Mapping[str, Value]) -> dict[str, Value]:
+    """Return `values`; of a job without a size or a runtime, the size stays that of the suite."""
+    return dict(values) if sized(section) else {name: value for name, value in values.items() if name != "size"}
+
+
+def _read_clients(text: str, command: str | None) -> Iterator[ToolOutput]:
+    """Yield the jobs of each host of fio --client, then their sum, which has the options of the first one."""
+    content = read_json(text)
+    by_host: dict[str, list[dict[str, object]]] = {}
+    for job in objects_in(content, "client_stats"):
+        by_host.setdefault(str(job.get("hostname", "")), []).append(dict(job))
+    options = next((jobs[0].get("job options") for jobs in by_host.values() if "job options" in jobs[0]), {})
+    for host, jobs in by_host.items():
+        complete = [{"job options": options, **job} for job in jobs]
+        document = json.dumps({key: value for key, value in content.items() if key not in _OF_CLIENTS})
+        whole = f'{document[:-1]}, "jobs": {json.dumps(complete)}}}'
+        for one in _read_documents(whole, command):
+            yield replace(one, name=f"{host} {one.name}".strip())
+
+
+_OF_CLIENTS = frozenset({"client_stats", "disk_util"})
+
+
+def _read_log(text: str, _command: str | None) -> Iterator[ToolOutput]:
+    """Yield that samples alone cannot be judged: a log states neither what its values are nor the job."""
+    times = [int(match[1]) for line in text.splitlines() if (match := _LOG.match(line.strip()))]
+    if len(times) >= FEWEST_SAMPLES:
+        seen = f"{count_text(len(times), 'sample')} from {times[0] / 1000:g} s to {times[-1] / 1000:g} s"
+        reason = f"{seen}, without unit and job. Give the output of fio, or its JSON."
+        yield ToolOutput(_FIO.id, ParsedTrial(), undecided=reason)
+
+
+FEWEST_SAMPLES = 3
+"""Lines like those of a log that are taken for one."""
+
+
+# Text for people, and terse lines
+
+
+_UNNAMED = "fio: (groupid=0, jobs=1): err= 0:"
+"""The head of a job, for results that were pasted without theirs."""
+
+
+def _read_text_output(text: str, command: str | None) -> Iterator[ToolOutput]:
+    if not any(_GROUP.match(_CLIENT.sub("", line, count=1)) for line in text.splitlines()):
+        text = f"{_UNNAMED}\n{text}"
+        yield from _of_report(read_text(text.splitlines()), text, command, {})
+        return
+    plain = [_CLIENT.sub("", line, count=1) for line in text.splitlines()]
+    headers = [line for line in plain if _HEADER.match(line.strip())]
+    for host, lines in _by_client(text):
+        stated = _stated_in_text([*headers, *lines])
+        for one in _of_report(read_text(lines), "\n".join(lines), command, stated):
+            yield replace(one, name=f"{host} {one.name}") if host else one
+
+
+def _by_client(text: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield the lines of each host of fio --client: its name alone precedes its results; one host without a name."""
+    host, part = "", list[str]()
+    for line in text.splitlines():
+        if (match := _CLIENT.match(line)) and match.end() == len(line.rstrip()):
+            yield host, part
+            host, part = match["host"], []
+        else:
+            part.append(_CLIENT.sub("", line, count=1))
+    yield host, part
+
+
+def _read_terse_output(text: str, command: str | None) -> Iterator[ToolOutput]:
+    yield from _of_report(read_terse(text.splitlines()), text, command, {})
+
+
+def _stated_in_text(lines: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Return the options of each job that fio's first lines and the heads of its results state."""
+    found: dict[str, dict[str, str]] = {}
+    for line in lines:
+        if header := _HEADER.match(line.strip()):
+            stated = {name: value for name, value in header.groupdict().items() if name != "job" and value}
+            found.setdefault(header["job"], {}).update(stated)
+        elif group := _GROUP.match(line.strip()):
+            own = found.setdefault(group["job"], {})
+            own["numjobs"] = str(int(own.get("numjobs", 0)) + int(group["jobs"]))  # clones without group_reporting
+    return found
+
+
+def _of_report(
+    report: Report | None, text: str, command: str | None, stated: Mapping[str, Mapping[str, str]]
+) -> Iterator[ToolOutput]:
+    if report is None:
+        return
+    given = stated_by_command(_FIO, command)
+    for job in report.jobs:
+        section = Section(job.name, dict(stated.get(job.name, {})))
+        read = section_values(section, "")
+        in_output = {parameter: read[parameter] for name, parameter in _PARAMETERS if name in section.options}
+        in_output |= {} if given else _inferred(job, section)
+        values = {**(given or {}), **in_output}
+        alone = len(report.jobs) == 1
+        parsed = parse_whole(_FIO.parser({**read, **values}), text.encode()) if alone else _of_one(job, report)
+        unstated = {} if given else {"direct": (True, False)}
+        yield ToolOutput(_FIO.id, parsed, values, unstated, name=job.name, seconds=job.runtime or None)
+
+
+_PARAMETERS = (
+    ("rw", "rw"), ("bs", "block_size"), ("ioengine", "ioengine"), ("iodepth", "iodepth"), ("numjobs", "numjobs"),
+)  # fmt: skip
+"""Options that fio's text states, and their parameters."""
+
+
+_WHOLE_SECONDS = 0.05
+"""Seconds by which a run that time ended differs from whole ones; one that its size ended lasts any time."""
+
+
+def _inferred(job: JobReport, section: Section) -> dict[str, Value]:
+    """Return the values that follow from the results, where the output does not state them."""
+    seconds = round(job.runtime)
+    by_time = seconds >= 1 and abs(job.runtime - seconds) < _WHOLE_SECONDS
+    found: dict[str, Value] = {"rw": _pattern(job, section), "runtime": float(seconds) if by_time else 0.0}
+    if "iodepth" not in section.options:
+        found["iodepth" if "numjobs" in section.options else "numjobs"] = max(1, round(_in_flight(job)))
+    return found
+
+
+def _in_flight(job: JobReport) -> float:
+    """Return the mean number of I/Os in flight (Little's law); 0 without latencies."""
+    each = ((one.iops or 0.0) * (one.waited.mean or 0.0) * 1e-9 for one in job.directions.values() if one.ios)
+    return sum(each)
+
+
+def _pattern(job: JobReport, section: Section) -> Value:
+    """Return the pattern, of an output without its first line as far as the directions show it."""
+    if "rw" in section.options:
+        return section_values(section, "")["rw"]
+    done = {name for name, one in job.directions.items() if one.ios}
+    return "randrw" if {"read", "write"} <= done else "randwrite" if "write" in done else "randread"

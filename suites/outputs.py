@@ -1,0 +1,112 @@
+"""Outputs of tools that ran elsewhere: how an output is recognised, what it states, and what it leaves open."""
+
+import itertools
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from suites.parameters import Value
+from suites.vocab import Figure, Sample
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedTrial:
+    """Result of parsing a trial's whole output.
+
+    `complete` is False if the tool failed or was cut off; a note then gives the reason. Figures present in the output
+    are kept in either case. `tool_version` is the version and build that the output reports; None uses the host's
+    facts.
+    """
+
+    figures: tuple[Figure, ...] = ()
+    samples: tuple[Sample, ...] = ()
+    notes: tuple[str, ...] = ()
+    complete: bool = True
+    tool_version: str | None = None
+
+
+class TrialParser(Protocol):
+    """Incremental parser of one trial's output. Accepts any bytes; never raises."""
+
+    def feed(self, data: bytes, stream: str = "stdout") -> Iterable[Sample]:
+        """Parse the next bytes of `stream` ("stdout" or "stderr", possibly merged); yield new samples."""
+        ...
+
+    def finish(self, exit_status: int | None = None) -> ParsedTrial:
+        """Return the result of the whole output, with all samples. `exit_status` is None if not known."""
+        ...
+
+
+PIECE = 64 * 1024
+"""Bytes of an output that are parsed at a time."""
+
+
+def parse_whole(parser: TrialParser, output: bytes) -> ParsedTrial:
+    """Return the result of a whole output, whose exit status is not known."""
+    for start in range(0, len(output), PIECE):
+        for _sample in parser.feed(output[start : start + PIECE]):
+            pass  # finish() returns all samples
+    return parser.finish(None)
+
+
+MOST_POSSIBILITIES = 32
+"""Combinations of unstated values for which an output is judged."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOutput:
+    """One result in an output: its figures, and the parameters of `suite_id` with which they were measured.
+
+    `stated` are the values that the output or the command line before it states; the suite's defaults hold for the
+    rest, as the tool's do. `unstated` are the values that a parameter may have had which the output does not state,
+    by parameter, the likeliest first. `name` is the tool's own name of the job, if it has several. `seconds` is the
+    measured time, None if unknown. `undecided` is why it cannot be judged at all, and what is missing.
+    """
+
+    suite_id: str
+    parsed: ParsedTrial
+    stated: Mapping[str, Value] = field(default_factory=dict)
+    unstated: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
+    name: str = ""
+    seconds: float | None = None
+    undecided: str = ""
+
+    def possibilities(self) -> Iterator[dict[str, Value]]:
+        """Yield each combination of the values, the likeliest first: one if everything is stated."""
+        combined = itertools.product(*self.unstated.values())
+        for values in itertools.islice(combined, MOST_POSSIBILITIES):
+            yield {**self.stated, **dict(zip(self.unstated, values, strict=True))}
+
+
+ReadOutput = Callable[[str, str | None], Iterable[ToolOutput]]
+"""Reads a text and the command line before it, if there is one, into results; none if it has no figure."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class OutputFormat:
+    """One format of a tool's output.
+
+    `first` matches a line with which an output begins, `line` any line that only such an output has, so that a part
+    of one is recognised. `keys` are names at the top of a JSON document, all of which one has; with `joined`,
+    documents that follow one another are read together.
+    """
+
+    title: str
+    read: ReadOutput
+    first: re.Pattern[str] | None = None
+    line: re.Pattern[str] | None = None
+    keys: frozenset[str] = frozenset()
+    joined: bool = False
+
+    def begins(self, line: str) -> bool:
+        """Return whether `line` is one with which an output begins."""
+        return self.first is not None and self.first.match(line) is not None
+
+    def has(self, line: str) -> bool:
+        """Return whether only an output of this format has `line`."""
+        return self.begins(line) or (self.line is not None and self.line.match(line) is not None)
+
+    def is_document(self, content: object) -> bool:
+        """Return whether a JSON document has this format."""
+        return bool(self.keys) and isinstance(content, dict) and self.keys <= content.keys()

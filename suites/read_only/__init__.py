@@ -1,0 +1,1 @@
+"""Tools whose outputs are read and judged, but which are not run."""

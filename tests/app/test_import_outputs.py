@@ -1,0 +1,120 @@
+"""Outputs of tools that ran elsewhere, imported as runs."""
+
+import hashlib
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from click.testing import CliRunner, Result
+
+from app.cli.main import benchwright
+from app.store.store import Store
+from suites.verdict import Trust
+from tests.app.stores import store
+
+__all__ = ["store"]
+
+DATA = Path(__file__).parents[1] / "data"
+CPU = DATA / "sysbench/1.0.20/cpu_default.stdout"
+DIRECT = DATA / "sysbench/1.0.20/fileio_rndrw_direct.stdout"
+CACHED = DATA / "sysbench/1.0.20/fileio_rndrd.stdout"
+
+
+def call(library: Path, *words: str) -> Result:
+    return CliRunner().invoke(benchwright, ["--store", str(library), *words])
+
+
+def imported(library: Path, *words: str) -> list[dict[str, str]]:
+    ran = call(library, "import", "--json", *words)
+    found: list[dict[str, str]] = json.loads(ran.stdout)["imported"]
+    return found
+
+
+def test_a_file_becomes_a_run_with_its_bytes_and_its_verdict(tmp_path: Path) -> None:
+    library = tmp_path / "runs.sqlite3"
+    (one,) = imported(library, str(CPU), "--host", "web-1")
+    stored = Store(library)
+    record = stored.load(one["run"])
+    assert record.plan.hosts == ("web-1",)
+    assert record.read_from is not None
+    assert record.read_from.name == CPU.name
+    assert {figure.metric.name: figure.value for figure in record.trials[0].figures}["events_per_second"] == 5125.12
+    assert record.verdict is not None
+    assert record.verdict.trust is Trust.UNVERIFIED
+    assert [finding.id for finding in record.findings] == ["measured-elsewhere"]
+    with stored.database.reading() as connection:
+        row = connection.exec_driver_sql("SELECT sha256, content FROM imported_outputs").one()
+    stored.close()
+    assert row == (record.read_from.sha256, CPU.read_bytes())
+
+
+def test_results_of_one_test_are_trials_of_one_step(tmp_path: Path) -> None:
+    library = tmp_path / "runs.sqlite3"
+    three = tmp_path / "three.txt"
+    three.write_text(f"{CPU.read_text()}\n{CPU.read_text().replace('5125.12', '5200.00')}\n{DIRECT.read_text()}")
+    (one,) = imported(library, str(three))
+    shown = json.loads(call(library, "show", "--json", one["run"]).stdout)
+    rates = [each for each in shown["metrics"] if each["name"] == "events_per_second"]
+    assert [(each["n"], each["step"]) for each in rates] == [(2, "sysbench-cpu")]
+    assert len(shown["plan"]["steps"]) == 2
+
+
+def test_trials_of_one_test_are_judged_together(tmp_path: Path) -> None:
+    library, spread = tmp_path / "runs.sqlite3", tmp_path / "spread.txt"
+    rates = ("5125.12", "3100.00", "5100.00", "2000.00", "5200.00", "4000.00")
+    spread.write_text("\n".join(CPU.read_text().replace("5125.12", rate) for rate in rates))
+    (one,) = imported(library, str(spread))
+    shown = json.loads(call(library, "show", "--json", one["run"]).stdout)
+    assert "trials-disagree" in {finding["id"] for finding in shown["findings"]}
+    assert one["trust"] in {Trust.DOUBTFUL, Trust.CAVEATS}
+
+
+def test_a_folder_is_imported_and_what_is_no_output_is_named(tmp_path: Path) -> None:
+    library, folder = tmp_path / "runs.sqlite3", tmp_path / "outputs"
+    folder.mkdir()
+    (folder / "a.txt").write_text(CPU.read_text())
+    (folder / "b.txt").write_text("no output of any tool\n")
+    found = imported(library, str(folder))
+    assert [(one["file"], one["run"] is None, bool(one["problem"])) for one in found] == [
+        ("a.txt", False, False),
+        ("b.txt", True, True),
+    ]
+    assert call(library, "import", str(folder / "b.txt")).exit_code == 1
+
+
+def test_imported_outputs_are_a_baseline_and_compare(tmp_path: Path) -> None:
+    library = tmp_path / "runs.sqlite3"
+    imported(library, str(CPU), "--baseline", "old machine")
+    (one,) = imported(library, str(CPU))
+    compared = json.loads(call(library, "compare", "--json", "old machine", one["run"]).stdout)
+    assert compared
+
+
+def test_an_undecided_result_is_marked_and_stays_so(tmp_path: Path) -> None:
+    library = tmp_path / "runs.sqlite3"
+    (one,) = imported(library, str(CACHED))
+    assert one["trust"] == Trust.UNDECIDED
+    listed = json.loads(call(library, "list", "--json").stdout)
+    assert [each["trust"] for each in listed] == [Trust.UNDECIDED]
+
+
+def test_options_of_outputs_are_refused_for_a_library(tmp_path: Path) -> None:
+    library, other = tmp_path / "runs.sqlite3", tmp_path / "other.sqlite3"
+    imported(other, str(CPU))
+    assert call(library, "import", str(other), "--host", "web-1").exit_code == 2
+    assert json.loads(call(library, "import", "--json", str(other)).stdout)["runs"]
+    assert Trust.UNVERIFIED in call(library, "list").stdout
+
+
+def test_a_redacted_export_has_no_name_of_the_imported_bytes(tmp_path: Path) -> None:
+    library, output, shared = (tmp_path / name for name in ("runs.sqlite3", "canary-db-77.txt", "shared.sqlite3"))
+    output.write_text(f"ann@canary-db-77:~$ sysbench cpu run\n{CPU.read_text()}")
+    (one,) = imported(library, str(output), "--host", "canary-db-77")
+    done = call(library, "export", one["run"], "--redact", "--library", str(shared))
+    assert done.exit_code == 0, done.output
+    assert b"canary-db-77" not in shared.read_bytes()
+    with closing(sqlite3.connect(shared)) as connection:
+        content, digest = connection.execute("SELECT content, sha256 FROM imported_outputs").fetchone()
+    assert b"5125.12" in content
+    assert hashlib.sha256(content).hexdigest() == digest

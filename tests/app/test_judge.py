@@ -1,0 +1,259 @@
+"""A verdict on outputs of tools that ran elsewhere, from what they carry."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from app.cli.main import benchwright
+from app.outputs.files import JudgedFile, judged_bytes
+from app.outputs.judging import JudgedOutput, KnownHost
+from suites.verdict import Trust
+from tests.disk_host import disk_host
+
+DATA = Path(__file__).parents[1] / "data"
+
+
+def judged(text: str) -> JudgedFile:
+    return judged_bytes("paste", text.encode())
+
+
+def only(text: str) -> JudgedOutput:
+    found = judged(text).outputs
+    assert len(found) == 1, [one.found.format for one in found]
+    return found[0]
+
+
+def captured(name: str) -> str:
+    return (DATA / name).read_text()
+
+
+def ids(one: JudgedOutput) -> set[str]:
+    return {finding.id for finding in one.verdict.findings}
+
+
+@pytest.mark.parametrize(
+    ("name", "format_title", "metric", "value"),
+    [
+        ("sysbench/1.0.20/cpu_default.stdout", "sysbench CPU", "events_per_second", 5125.12),
+        ("sysbench/1.0.20/fileio_rndrw_direct.stdout", "sysbench file I/O", "total_events", None),
+        ("fio/2.21/json_final.stdout", "fio JSON", "total_iops", None),
+        ("iperf3/3.12/tcp_json.stdout", "iperf3 JSON", "throughput", None),
+        ("iperf3/3.12/tcp_P4_text.stdout", "iperf3 text", "throughput", None),
+        ("iperf3/iperf-2.1.8/tcp.stdout", "iperf 2 text", "throughput", None),
+    ],
+)
+def test_an_output_without_objection_is_unverified(
+    name: str, format_title: str, metric: str, value: float | None
+) -> None:
+    one = only(captured(name))
+    assert one.found.format == format_title
+    assert one.verdict.trust is Trust.UNVERIFIED
+    assert "measured-elsewhere" in ids(one)
+    figures = {figure.metric.name: figure.value for figure in one.found.output.parsed.figures}
+    assert metric in figures
+    assert value is None or figures[metric] == value
+
+
+def test_nothing_from_elsewhere_is_valid() -> None:
+    for path in sorted(DATA.glob("*/*/*.stdout")):
+        for one in judged_bytes(path.name, path.read_bytes()).outputs:
+            assert one.verdict.trust is not Trust.VALID, path
+
+
+def test_buffered_reads_without_counts_of_the_device_cannot_be_judged() -> None:
+    one = only(captured("sysbench/1.0.20/fileio_rndrd.stdout"))
+    assert one.verdict.trust is Trust.UNDECIDED
+    assert "cache-unknown" in ids(one)
+
+
+def test_what_decides_is_named_where_the_output_does_not_state_it() -> None:
+    report = captured("dd/9.1/zero_fdatasync.stderr")
+    one = only(report)
+    assert one.verdict.trust is Trust.UNDECIDED
+    assert one.deciding == ("if", "conv, oflag")
+    assert ", ".join(one.deciding) in one.verdict.summary
+    named = only(f"$ dd if=/dev/zero of=x bs=1M count=512 conv=fdatasync\n{report}")
+    assert named.deciding == ()
+    assert named.record.plan.steps[0].values["flush"] == "fdatasync"
+
+
+def test_an_error_of_the_tool_is_invalid_and_named() -> None:
+    one = only(captured("sysbench/1.0.20/cpu_bad_value.stdout"))
+    assert one.verdict.trust is Trust.INVALID
+    assert "errors-in-output" in ids(one)
+
+
+OLD_UDP = """\
+Connecting to host 192.168.1.1, port 5201
+[  4] local 192.168.1.2 port 55324 connected to 192.168.1.1 port 5201
+[ ID] Interval           Transfer     Bandwidth       Total Datagrams
+[  4]   0.00-1.00   sec  116 MBytes   970 Mbits/sec  14800
+[  4]   1.00-2.00   sec  119 MBytes  1.00 Gbits/sec  15260
+- - - - - - - - - - - - - - - - - - - - - - - - -
+[ ID] Interval           Transfer     Bandwidth       Jitter    Lost/Total Datagrams
+[  4]   0.00-2.00   sec  235 MBytes   986 Mbits/sec  0.037 ms  25250/30060 (84%)
+[  4] Sent 30060 datagrams
+
+iperf Done.
+"""
+"""The form in which iperf3 before 3.7 prints a test of UDP."""
+
+
+def _rates(one: JudgedOutput) -> dict[str, float]:
+    return {
+        dict(figure.labels)["end"]: round(figure.value / 1e6, 1)
+        for figure in one.found.output.parsed.figures
+        if figure.metric.name == "throughput"
+    }
+
+
+def test_a_sent_rate_is_never_called_received() -> None:
+    whole = only(OLD_UDP)
+    assert _rates(whole) == {"sender": 986.0, "receiver": 157.8}
+    assert "datagrams-lost" in ids(whole)
+    head, row, sent = OLD_UDP.splitlines()[-5:-2]
+    assert _rates(only(f"{head}\n{row}\n{sent}\n")) == {"sender": 986.0, "receiver": 157.8}
+    assert _rates(only(f"{head}\n{row}\n")) == {"sender or receiver": 986.0}
+
+
+def test_several_outputs_in_one_paste_have_a_verdict_each() -> None:
+    text = "\n".join(
+        (
+            "Hi, here are my numbers:",
+            "root@web-1:~# sysbench cpu run",
+            captured("sysbench/1.0.20/cpu_default.stdout"),
+            *(f"> {line}" for line in captured("iperf3/3.12/tcp_P4_text.stdout").splitlines()),
+            captured("fio/2.21/json_final.stdout"),
+        )
+    )
+    found = judged(text)
+    assert [one.found.format for one in found.outputs] == ["sysbench CPU", "iperf3 text", "fio JSON"]
+    assert found.outputs[0].found.command == "sysbench cpu run"
+
+
+def test_the_summary_alone_is_read_and_its_missing_end_named() -> None:
+    summary = [line for line in captured("iperf3/3.12/tcp_P4_text.stdout").splitlines() if line.startswith("[SUM]")]
+    one = only("\n".join(summary[-2:]))
+    assert set(_rates(one)) == {"sender", "receiver"}
+    assert one.verdict.trust is Trust.CAVEATS
+    assert "output-incomplete" in ids(one)
+
+
+def test_documents_of_one_run_are_one_result_and_of_two_runs_two() -> None:
+    every_second = captured("fio/2.21/jsonplus_status1.stdout")
+    assert len(judged(every_second).outputs) == 1
+    assert len(judged(every_second + captured("fio/2.21/json_final.stdout")).outputs) == 2
+
+
+def test_a_file_without_an_output_has_a_problem_and_fails(tmp_path: Path) -> None:
+    prose = tmp_path / "prose.txt"
+    prose.write_text("We ran fio and sysbench and it was fast: 5 GB/s.\n")
+    ran = CliRunner().invoke(benchwright, ["judge", str(prose)])
+    assert ran.exit_code == 2
+    assert judged_bytes("prose.txt", prose.read_bytes()).problem in ran.output
+
+
+def test_the_command_prints_each_verdict_as_text_and_as_json(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(captured("sysbench/1.0.20/cpu_default.stdout"))
+    (tmp_path / "b.txt").write_text(OLD_UDP)
+    text = CliRunner().invoke(benchwright, ["judge", str(tmp_path)])
+    assert text.exit_code == 0
+    for one in (only(captured("sysbench/1.0.20/cpu_default.stdout")), only(OLD_UDP)):
+        assert one.verdict.summary in text.output.splitlines()
+    found = json.loads(CliRunner().invoke(benchwright, ["judge", "--json", str(tmp_path)]).output)["files"]
+    assert [one["file"] for one in found] == ["a.txt", "b.txt"]
+    assert found[0]["results"][0]["trust"] == "unverified"
+    assert found[0]["results"][0]["values"]["cpu_max_prime"] == 10000
+
+
+def test_standard_input_is_read() -> None:
+    ran = CliRunner().invoke(benchwright, ["judge"], input=captured("sysbench/1.0.20/cpu_default.stdout"))
+    assert ran.exit_code == 0
+    assert only(captured("sysbench/1.0.20/cpu_default.stdout")).verdict.summary in ran.output
+
+
+def test_telemetry_beside_an_output_counts(tmp_path: Path) -> None:
+    head = (
+        "procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----\n"
+        " r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st\n"
+    )
+    telemetry = tmp_path / "vmstat.txt"
+    telemetry.write_text(head + " 2  0      0 1 1 1    0    0  0 0  882 2861 60 5 5  0  30\n" * 12)
+    output = str(DATA / "sysbench/1.0.20/cpu_default.stdout")
+    ran = CliRunner().invoke(benchwright, ["judge", "--json", "--telemetry", str(telemetry), output])
+    (result,) = json.loads(ran.output)["files"][0]["results"]
+    assert "cpu-stolen" in {finding["id"] for finding in result["findings"]}
+    assert CliRunner().invoke(benchwright, ["judge", "--telemetry", output, output]).exit_code == 2
+
+
+LINE = "  read: IOPS=12.3k, BW=48.1MiB/s (50.4MB/s)(2886MiB/60001msec)\n"
+LATENCIES = """\
+    slat (nsec): min=1500, max=95000, avg=3500.11, stdev=1200.00
+    clat (usec): min=80, max=12000, avg=2590.11, stdev=900.00
+     lat (usec): min=84, max=12004, avg=2594.00, stdev=900.10
+"""
+
+
+def test_a_part_of_fio_is_read_and_what_it_does_not_state_does_not_count() -> None:
+    one = only(LINE + LATENCIES)
+    assert one.found.output.parsed.figures[0].value == 12300
+    assert one.deciding == ("direct",)
+    assert not {"more-in-flight-than-asked", "depth-without-async-engine"} & ids(one)
+
+
+def test_a_run_that_its_size_ended_did_not_end_early() -> None:
+    text = captured("fio-text/3.33/psync.stdout")
+    start = text.index("j: (groupid")
+    shortened = text[:start].splitlines()[0] + "\n" + text[start:].replace("1001msec", "843msec")
+    assert "ended-early" not in ids(only(shortened.partition("{")[0]))
+
+
+def test_a_document_without_an_end_is_named() -> None:
+    whole = captured("fio/2.21/json_final.stdout")
+    cut, prose = judged(whole[: len(whole) // 2]), judged("no output\n")
+    assert cut.problem
+    assert prose.problem
+    assert cut.problem != prose.problem
+
+
+def test_a_command_without_a_flush_makes_the_copy_doubtful() -> None:
+    one = only(f"$ dd if=/dev/zero of=x bs=1M count=512\n{captured('dd/9.1/zero_fdatasync.stderr')}")
+    assert one.verdict.trust is Trust.DOUBTFUL
+    assert one.verdict.findings[0].id == "unflushed-write"
+
+
+def test_counts_of_the_device_decide_for_buffered_io() -> None:
+    text = captured("fio/3.33/buffered_libaio.stdout")
+    assert "cache-unknown" not in ids(only(text))
+    memory = KnownHost(facts=disk_host())
+    (one,) = judged_bytes("paste", text.encode(), memory).outputs
+    assert "page-cache" not in ids(one)
+    (read,) = judged_bytes("paste", captured("sysbench/1.0.20/fileio_rndrd.stdout").encode(), memory).outputs
+    assert read.verdict.findings[0].id == "page-cache"
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("sysbench/1.0.20/cpu_default.stdout", {"time": 10.0, "threads": 1, "cpu_max_prime": 10000}),
+        ("sysbench/1.0.20/fileio_rndrw_direct.stdout", {"mode": "rndrw", "extra_flags": "direct", "block_size": 16384}),
+        ("sysbench/1.0.20/memory_read.stdout", {"operation": "read"}),
+        ("iperf3/3.12/tcp_bidir_json.stdout", {"direction": "both", "protocol": "tcp"}),
+        ("iperf3/3.12/tcp_reverse_json.stdout", {"direction": "receive"}),
+        ("iperf3/3.12/udp_json.stdout", {"protocol": "udp", "bitrate": 1.0}),
+        ("iperf3/3.12/tcp_reverse_text.stdout", {"direction": "receive"}),
+        ("fio/2.21/json_final.stdout", {"rw": "randrw"}),
+    ],
+)
+def test_the_options_that_an_output_states_are_read(name: str, values: dict[str, object]) -> None:
+    found = only(captured(name)).record.plan.steps[0].values
+    assert {key: found[key] for key in values} == values
+
+
+def test_what_every_output_lacks_is_named_only_where_nothing_else_is() -> None:
+    caveat, none = only(OLD_UDP), only(captured("sysbench/1.0.20/cpu_default.stdout"))
+    title = next(finding.title for finding in none.verdict.findings if finding.id == "measured-elsewhere")
+    assert title in none.verdict.summary
+    assert title not in caveat.verdict.summary

@@ -1,0 +1,185 @@
+"""Outputs of the suites' tools, as they are printed and as people paste them: format, figures and stated values."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from app.checks.catalogue import of_starts
+from app.outputs.files import judged_bytes
+from app.outputs.judging import JudgedOutput
+
+DATA = Path(__file__).parents[1] / "data"
+
+WHOLE: tuple[tuple[str, str, str, dict[str, object]], ...] = (
+    ("ioping/1.3/write", "ioping", "latency_mean", {"operation": "write", "block_size": 4096, "count": 6}),
+    ("ioping/1.3/direct", "ioping", "latency_mean", {"operation": "read", "interval": 0.1, "count": 21}),
+    (
+        "pgbench/15.18/tpcb",
+        "pgbench",
+        "transactions_per_second",
+        {"script": "tpcb-like", "scale": 4, "clients": 2, "time": 5.0},
+    ),
+    (
+        "pgbench/15.18/rate",
+        "pgbench",
+        "transactions_per_second",
+        {"script": "simple-update", "threads": 1, "rate": 210.801861},
+    ),
+    (
+        "oltp/sysbench-1.0.20/pg_read_write",
+        "sysbench OLTP",
+        "transactions_per_second",
+        {"threads": 2, "percentile": 95, "time": 3.0},
+    ),
+    ("redis/7.0.15/set_threads", "redis-benchmark", "requests_per_second", {"test": "set", "client_threads": 2}),
+    ("redis/6.0.16/set", "redis-benchmark", "requests_per_second", {"clients": 50, "data_size": 3}),
+    ("http/wrk-4.1.0/file", "wrk", "requests_per_second", {"threads": 2, "connections": 10, "time": 2.0}),
+    ("sockperf/3.7/tcp", "sockperf", "round_trip", {"protocol": "tcp", "mode": "ping-pong", "full_rtt": True}),
+    ("sockperf/3.7/under_load", "sockperf", "round_trip", {"protocol": "udp", "mode": "under-load"}),
+    ("stream/5.10/one_thread", "STREAM", "triad", {"array_size": 160_000_000, "times": 10, "threads": 1}),
+    ("unixbench/5.1.3/dhry2reg_c1", "UnixBench", "index", {"copies": "single", "workload": "processor"}),
+    ("unixbench/6.0.0/index_c1", "UnixBench", "index", {"copies": "single", "workload": "index"}),
+    ("stress-ng/0.15.06/stream_two", "stress-ng memory", "read", {"method": "stream", "threads": 2, "time": 16.0}),
+    ("stress-ng/0.15.06/memrate_two", "stress-ng memory", "read", {"method": "memrate", "memrate_bytes": 2**26}),
+    ("pg-test-fsync/15.18/disk", "pg_test_fsync", "fdatasync_rate", {"seconds": 1}),
+    ("geekbench/documented/geekbench6", "Geekbench", "multi_core", {"program": "geekbench6"}),
+    ("linpack/documented/intel", "LINPACK", "linpack", {"program": "intel", "sizes": "1000, 2000, 5000"}),
+    ("linpack/documented/xhpl_2.3", "LINPACK", "linpack", {"program": "xhpl", "block": 192}),
+    ("linpack/hpcc-1.5.0/openblas", "LINPACK", "linpack", {"program": "hpcc", "sizes": "500, 1000"}),
+    ("mtr/0.95/routed", "mtr JSON", "round_trip_mean", {"target": "10.216.2.2", "cycles": 10}),
+)
+"""Captures without their suffix: the format, a metric, and values that the output states."""
+
+
+def captured(name: str) -> str:
+    """Return what the terminal showed: the messages, then the output."""
+    streams = (DATA / f"{name}{suffix}" for suffix in (".stderr", ".stdout"))
+    return "".join(each.read_text() for each in streams if each.exists())
+
+
+def outputs(text: str) -> tuple[JudgedOutput, ...]:
+    return judged_bytes("paste", text.encode()).outputs
+
+
+def figures(one: JudgedOutput) -> set[tuple[str, object, float]]:
+    return {(figure.metric.name, figure.labels, figure.value) for figure in one.found.output.parsed.figures}
+
+
+@pytest.mark.parametrize(("name", "title", "metric", "stated"), WHOLE, ids=[each[0] for each in WHOLE])
+def test_an_output_is_recognised_with_the_values_that_it_states(
+    name: str, title: str, metric: str, stated: dict[str, object]
+) -> None:
+    (one,) = outputs(captured(name))
+    assert one.found.format == title
+    assert any(figure.metric.name.startswith(metric) for figure in one.found.output.parsed.figures), figures(one)
+    assert {key: one.found.output.stated.get(key) for key in stated} == stated
+
+
+@pytest.mark.parametrize("name", [each[0] for each in WHOLE])
+def test_prompts_quoting_and_a_second_output_change_no_figure(name: str) -> None:
+    text = captured(name)
+    (alone,) = outputs(text)
+    quoted = "".join(f"> {line}\n" for line in text.splitlines())
+    assert [figures(one) for one in outputs(f"Hello,\nthis is what I get:\n\n{quoted}\nIs it slow?\n")] == [
+        figures(alone)
+    ]
+    other = captured("iperf3/3.12/tcp_P4_text")
+    beside = outputs(f"{other}\n{text}\n{other}")
+    assert [one.found.format for one in beside] == ["iperf3 text", alone.found.format, "iperf3 text"]
+    assert figures(beside[1]) == figures(alone)
+    assert [figures(one) for one in outputs(f"{text}\n{text}")] == [figures(alone)] * 2
+
+
+SUMMARIES = (
+    ("ioping/1.3/direct", "--- benchwright.dat", {"latency_mean": 372.9}),
+    ("pgbench/15.18/tpcb", "transaction type", {"transactions_per_second": 2477.813264}),
+    ("http/wrk-4.1.0/file", "  116285 requests", {"requests_per_second": 55386.50}),
+)
+
+
+@pytest.mark.parametrize(("name", "begins", "expected"), SUMMARIES, ids=[each[0] for each in SUMMARIES])
+def test_the_summary_alone_has_its_figures(name: str, begins: str, expected: dict[str, float]) -> None:
+    text = captured(name)
+    (one,) = outputs(text[text.index(begins) :])
+    found = {figure.metric.name: figure.value for figure in one.found.output.parsed.figures}
+    assert {key: found.get(key) for key in expected} == expected
+
+
+MTR_REPORT = """\
+Start: 2023-02-14T09:12:01+0000
+HOST: web-1                       Loss%   Snt   Last   Avg  Best  Wrst StDev
+  1.|-- 192.0.2.1                  0.0%    10    0.4   0.5   0.3   0.9   0.2
+  2.|-- 198.51.100.7              30.0%    10    5.1   5.3   4.9   6.8   0.6
+  3.|-- 203.0.113.9                0.0%    10   10.2  10.4  10.1  11.0   0.3
+"""
+"""The report as mtr(8) documents it: mtr -r -c 10."""
+
+
+def test_the_report_of_mtr_as_text_has_the_figures_of_its_json() -> None:
+    (one,) = outputs(MTR_REPORT)
+    found = {figure.metric.name: figure.value for figure in one.found.output.parsed.figures if not figure.labels}
+    assert found["round_trip_mean"] == 10.4
+    assert found["lost"] == 0.0
+    assert one.found.output.stated["cycles"] == 10
+    assert any("198.51.100.7" in note for note in one.found.output.parsed.notes)
+
+
+def test_an_output_that_failed_has_the_format_of_its_test() -> None:
+    (one,) = outputs(captured("oltp/sysbench-1.0.20/no_server"))
+    assert (one.found.format, one.verdict.trust.value) == ("sysbench OLTP", "invalid")
+
+
+def test_a_check_of_the_start_or_the_cost_says_nothing_of_a_result() -> None:
+    """A run of a day, tables made in a server, a published score: nothing that a reader of the output is warned of."""
+    of_the_start = of_starts()
+    assert {"tool-missing", "stress-ng-endless", "pgbench-makes-tables", "geekbench-uploads"} <= of_the_start
+    assert {"page-cache", "short-runtime", "oltp-few-rows", "governor-not-performance"}.isdisjoint(of_the_start)
+    for name in ("stress-ng/0.19.02/memrate_one", "pgbench/15.18/tpcb", "geekbench/documented/geekbench6"):
+        for one in outputs(captured(name)):
+            assert of_the_start.isdisjoint(finding.id for finding in one.verdict.findings), name
+
+
+def test_a_log_of_fio_cannot_be_judged_and_what_would_is_named() -> None:
+    (one,) = outputs("".join(f"{1000 * second}, {45_000 + second}, 0, 4096, 0\n" for second in range(10)))
+    assert (one.found.format, one.verdict.trust.value) == ("fio log", "cannot tell")
+    assert one.found.output.undecided in one.verdict.summary
+    assert one.found.output.parsed.figures == ()
+
+
+def test_each_host_of_fio_client_has_a_verdict_and_so_has_their_sum() -> None:
+    content = json.loads(captured("fio/2.21/json_final"))
+    (job,) = content.pop("jobs")
+    total = {key: value for key, value in job.items() if key != "job options"} | {"jobname": "All clients"}
+    stats = [{**job, "hostname": "web-1"}, {**job, "hostname": "web-2"}, total]
+    found = outputs(json.dumps({**content, "client_stats": stats}, indent=2))
+    assert [one.found.output.name for one in found] == ["web-1 job1", "web-2 job1", "All clients"]
+    (alone,) = outputs(captured("fio/2.21/json_final"))
+    throughput = {one for one in figures(alone) if one[0] == "iops"}
+    assert throughput
+    assert all(throughput <= figures(one) for one in found)
+    assert all(one.found.output.stated["direct"] is True for one in found)
+
+
+CLIENTS = """\
+<web-1> test: (g=0): rw=randread, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine=libaio, iodepth=8
+<web-1> Starting 2 processes
+<web-1>
+test: (groupid=0, jobs=2): err= 0: pid=100: Wed Mar 12 23:09:07 2025
+  read: IOPS=9862, BW=38.5MiB/s (40.4MB/s)(1156MiB/30000msec)
+     lat (usec): min=91, max=77024, avg=261.83, stdev=71.30
+<web-2>
+test: (groupid=0, jobs=2): err= 0: pid=101: Wed Mar 12 23:09:07 2025
+  read: IOPS=4931, BW=19.3MiB/s (20.2MB/s)(578MiB/30000msec)
+     lat (usec): min=91, max=77024, avg=523.66, stdev=71.30
+"""
+"""Form of the text of fio --client with two hosts, by fio's client.c."""
+
+
+def test_the_text_of_fio_client_is_divided_among_its_hosts() -> None:
+    found = outputs(CLIENTS)
+    assert [one.found.output.name for one in found] == ["web-1 test", "web-2 test"]
+    rates = [{name: value for name, _labels, value in figures(one)}["iops"] for one in found]
+    assert rates == [9862, 4931]
+    assert all(one.found.output.stated["numjobs"] == 2 for one in found)
+    assert all(one.found.output.stated["iodepth"] == 8 for one in found)

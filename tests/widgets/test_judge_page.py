@@ -1,0 +1,98 @@
+"""Outputs of tools that ran elsewhere: dropped, pasted and opened, judged, and imported."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QPushButton, QWidget
+from pytestqt.qtbot import QtBot
+
+from app.services import Workstation
+from suites.verdict import Trust
+from tests.suites.captured_outputs import DATA
+from tests.widgets.test_dropped_files import drop
+from widgets import jobs
+from widgets.main_window import MainWindow
+from widgets.outputs.judge_page import JudgePage
+from widgets.page import PageName
+
+pytestmark = pytest.mark.usefixtures("idle")
+Keep = Callable[[QWidget], QWidget]
+
+CPU = DATA / "sysbench/1.0.20/cpu_default.stdout"
+CACHED = DATA / "sysbench/1.0.20/fileio_rndrd.stdout"
+
+
+@pytest.fixture
+def window(keep: Keep, qtbot: QtBot, workstation: Workstation) -> MainWindow:
+    made = MainWindow(workstation)
+    keep(made)
+    made.show()
+    qtbot.waitUntil(lambda: not jobs.running())
+    return made
+
+
+def judge_page(window: MainWindow) -> JudgePage:
+    page = window.pages.existing(PageName.JUDGE)
+    assert isinstance(page, JudgePage)
+    return page
+
+
+def trusts(page: JudgePage) -> list[Trust | None]:
+    return [row.trust for row in page.table.content.rows]
+
+
+def test_dropped_files_are_judged_each(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> None:
+    prose = tmp_path / "prose.txt"
+    prose.write_text("It was fast.\n")
+    drop(qtbot, window, CPU, CACHED, prose)
+    page = judge_page(window)
+    assert trusts(page) == [Trust.UNVERIFIED, Trust.UNDECIDED, None]
+    assert [row.value for row in page.table.content.rows] == ["5125/s", "281k IOPS", ""]
+    page.table.selectRow(1)
+    assert "cache-unknown" in {issue.first.id for issue in page.issues.issues}
+    assert page.verdict.words.text().lower().startswith(Trust.UNDECIDED)
+    assert "281" in page.figures.as_text()
+    assert "Threads started!" in page.text.toPlainText()
+    page.table.selectRow(2)
+    assert not page.figures.isVisible()
+
+
+def test_a_folder_is_judged(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> None:
+    for number in range(3):
+        (tmp_path / f"{number}.txt").write_text(CPU.read_text())
+    drop(qtbot, window, tmp_path)
+    assert trusts(judge_page(window)) == [Trust.UNVERIFIED] * 3
+
+
+def test_text_is_pasted_and_imported_as_a_run(qtbot: QtBot, window: MainWindow, workstation: Workstation) -> None:
+    page = window.show_page(PageName.JUDGE)
+    assert isinstance(page, JudgePage)
+    QGuiApplication.clipboard().setText("\n".join(f"> {line}" for line in CPU.read_text().splitlines()))
+    page.paste()
+    qtbot.waitUntil(lambda: not jobs.running())
+    assert trusts(page) == [Trust.UNVERIFIED]
+    page.import_button.click()
+    qtbot.waitUntil(lambda: not jobs.running())
+    (run,) = workstation.runs()
+    assert (run.headline, run.trust) == ("5125/s", Trust.UNVERIFIED)
+
+
+def test_an_empty_clipboard_changes_nothing(qtbot: QtBot, window: MainWindow) -> None:
+    page = window.show_page(PageName.JUDGE)
+    assert isinstance(page, JudgePage)
+    page.judge([CPU])
+    qtbot.waitUntil(lambda: not jobs.running())
+    QGuiApplication.clipboard().setText("  \n")
+    page.paste()
+    assert trusts(page) == [Trust.UNVERIFIED]
+
+
+def test_without_a_result_nothing_can_be_imported(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> None:
+    prose = tmp_path / "prose.txt"
+    prose.write_text("It was fast.\n")
+    drop(qtbot, window, prose)
+    page = judge_page(window)
+    assert isinstance(page.import_button, QPushButton)
+    assert not page.import_button.isEnabled()

@@ -1,0 +1,290 @@
+"""Judge page: the results in outputs of tools that ran elsewhere, each with its verdict."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
+from PySide6.QtWidgets import QFileDialog, QSplitter, QStackedLayout, QWidget
+
+from app.outputs.files import JudgedFile, OutputText, Source, judged_source, sources_in
+from app.outputs.importing import ImportedOutput
+from app.outputs.judging import JudgedOutput
+from app.questions import Asker
+from app.services import Workstation
+from suites.errors import BenchwrightError
+from suites.quantities import count_text, figure_text, first_upper, metric_text
+from suites.verdict import Trust
+from widgets.jobs import BackgroundJob
+from widgets.library.figure_table import FigureTable
+from widgets.live.log_view import LogView
+from widgets.page import Page
+from widgets.parts.boxes import column_in, fill, in_row
+from widgets.parts.controls import push_button
+from widgets.parts.dialogs import opened
+from widgets.parts.empty_state import EmptyState
+from widgets.parts.issue_line import IssueActions
+from widgets.parts.issues_drawer import IssuesDrawer
+from widgets.parts.layouts import remember_splitter
+from widgets.parts.names import mark_of
+from widgets.parts.notice import Notice
+from widgets.parts.severity import VerdictView
+from widgets.parts.table import Table
+from widgets.parts.table_model import RIGHT, TableColumn, TableModel
+from widgets.parts.text import Text, Tone
+from widgets.theme import SPACE, icon
+
+PASTED = "pasted text"
+"""Name of a text from the clipboard."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResultRow:
+    """A result of a file; without one, the file and why there is none."""
+
+    file: JudgedFile
+    output: JudgedOutput | None = None
+
+    @property
+    def trust(self) -> Trust | None:
+        """The trust in the result; None without one."""
+        return None if self.output is None else self.output.verdict.trust
+
+    @property
+    def value(self) -> str:
+        """The headline figure."""
+        figures = () if self.output is None else self.output.found.output.parsed.figures
+        return figure_text(figures[0].metric, figures[0].value) if figures else ""
+
+    @property
+    def metric(self) -> str:
+        """What the headline figure is of."""
+        figures = () if self.output is None else self.output.found.output.parsed.figures
+        return metric_text(figures[0].metric, figures[0].labels) if figures else ""
+
+    @property
+    def format(self) -> str:
+        """The format of the output."""
+        return "" if self.output is None else self.output.found.format
+
+    @property
+    def reason(self) -> str:
+        """What decides the verdict: its first finding, the options that would decide it, or why there is no result."""
+        if self.output is None:
+            return self.file.problem
+        if self.trust is Trust.UNVERIFIED:
+            return ""
+        if self.output.deciding:
+            return f"Depends on {', '.join(self.output.deciding)}, not stated"
+        findings = self.output.verdict.findings
+        return findings[0].title if findings else ""
+
+
+def rows_of(file: JudgedFile) -> Sequence[ResultRow]:
+    """Return the results of a file, or the file without one."""
+    return [ResultRow(file, output) for output in file.outputs] or [ResultRow(file)]
+
+
+COLUMNS: tuple[TableColumn[ResultRow], ...] = (
+    TableColumn(
+        "Verdict",
+        lambda row: "No result" if row.trust is None else first_upper(row.trust.value),
+        mark=lambda row: icon("not-tested" if row.trust is None else mark_of(row.trust.value)),
+        key=lambda row: -1 if row.trust is None else row.trust.rank,
+        topic="judging",
+    ),
+    TableColumn("Value", lambda row: row.value, align=RIGHT, bold=True),
+    TableColumn("Metric", lambda row: row.metric, width=230),
+    TableColumn("Reason", lambda row: row.reason, stretch=True, least=200, tone="muted"),
+    TableColumn("Format", lambda row: row.format, key=lambda row: row.format, hide_order=1),
+    TableColumn("File", lambda row: row.file.source.name, key=lambda row: row.file.source.name, hide_order=2),
+    TableColumn(
+        "Line",
+        lambda row: "" if row.output is None else str(row.output.found.first_line),
+        align=RIGHT,
+        tone="muted",
+        hide_order=3,
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A file that was read, the `done`-th of `total`."""
+
+    file: JudgedFile
+    done: int
+    total: int
+
+
+class JudgePage(Page):
+    """Table of the results; below it the verdict, the figures and the text of the selected one."""
+
+    imported = Signal()
+
+    def __init__(self, workstation: Workstation, asker: Asker) -> None:
+        super().__init__(workstation, asker)
+        self._sources: Sequence[Source] = ()
+        self._rows: list[ResultRow] = []
+        self._imported: list[ImportedOutput] = []
+        self._job: BackgroundJob | None = None
+        self.table: Table[ResultRow] = Table("Judged results", TableModel(COLUMNS))
+        self.verdict, self.figures, self.text = VerdictView(), FigureTable(), LogView()
+        self.notes = Text(tone=Tone.MUTED)
+        self.notice = Notice()
+        self.summary = Text(tone=Tone.MUTED, wrap=False)
+        self.open_button = push_button("Open…", lambda _checked: self.choose_files(), tip="Judge the outputs in files")
+        self.paste_button = push_button("Paste", lambda _checked: self.paste(), tip="Judge the copied text (Ctrl+V)")
+        self.import_button = push_button("Import as runs", lambda _checked: self.import_all())
+        self.cancel_button = push_button("Cancel", lambda _checked: self.cancel())
+        self.issues = self.drawer = IssuesDrawer("judge", IssueActions(fix=False, acknowledge=False))
+        self._arrange()
+        self.table.moved.connect(self._show_current)
+        self.issues.help_requested.connect(self.help_requested)
+        QShortcut(QKeySequence(QKeySequence.StandardKey.Paste), self, self.paste)
+        self.begin_at(self.table)
+        self._show_state()
+
+    def choose_files(self) -> None:
+        """Ask for files and judge them."""
+        chooser = QFileDialog(self, "Open outputs")
+        chooser.setFileMode(QFileDialog.FileMode.ExistingFiles)
+        chooser.filesSelected.connect(lambda paths: self.judge([Path(path) for path in paths]))
+        opened(chooser)
+
+    def paste(self) -> None:
+        """Judge the text on the clipboard, or the files that were copied in a file manager."""
+        data = QGuiApplication.clipboard().mimeData()
+        paths = [Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile()]
+        if not paths and not data.text().strip():
+            self.status.emit("The clipboard has no text")
+            return
+        self.judge(paths or [OutputText(PASTED, data.text().encode("utf-8", "replace"))])
+
+    def judge(self, sources: Sequence[Source]) -> None:
+        """Judge the outputs in files, folders and texts, in place of those shown."""
+        self._sources, self._rows = tuple(sources), []
+        self.table.show_rows(self._rows)
+        self._start(BackgroundJob(lambda: _judged(self._sources), self), self._take_file)
+
+    def import_all(self) -> None:
+        """Store each file with a result as a run."""
+        self._imported = []
+        self._start(
+            BackgroundJob(lambda: self.workstation.import_outputs(self._sources), self), self._take_import,
+            self._show_imported,
+        )  # fmt: skip
+
+    def cancel(self) -> None:
+        """End what is under way; what was read or imported stays."""
+        if self._job is not None:
+            self._job.cancel()
+
+    def _start(self, job: BackgroundJob, yielded: object, finished: object = None) -> None:
+        self.cancel()
+        self._job = job
+        self.notice.hide()
+        job.yielded.connect(yielded)
+        job.failed.connect(self._show_failure)
+        job.start(finished=lambda: self._end(job, finished))
+        self._show_state()
+
+    def _end(self, job: BackgroundJob, then: object) -> None:
+        if job is not self._job:
+            return
+        self._job = None
+        self._show_state()
+        if callable(then):
+            then()
+
+    def _take_file(self, read: _Read) -> None:
+        self._rows = [*self._rows, *rows_of(read.file)]
+        self.table.show_rows(self._rows)
+        if self.table.current() is None and self._rows:
+            self.table.selectRow(0)
+        self.summary.setText(f"Read {read.done} of {count_text(read.total, 'file')}")
+        self._show_state()
+
+    def _take_import(self, one: ImportedOutput) -> None:
+        self._imported.append(one)
+        self.summary.setText(f"Imported {one.done} of {count_text(one.total, 'file')}")
+
+    def _show_imported(self) -> None:
+        runs = [one.run for one in self._imported if one.run]
+        if runs:
+            self.status.emit(f"Imported {count_text(len(runs), 'run')}")
+            self.imported.emit()
+
+    def _show_failure(self, error: BenchwrightError) -> None:
+        if not self.report_damage(error):
+            self.notice.show_error(error)
+            self.notice.show()
+
+    def _show_state(self) -> None:
+        """Show the empty page or the results, and what can be done now."""
+        busy = self._job is not None
+        self._stack.setCurrentIndex(1 if self._rows or busy else 0)
+        self.cancel_button.setVisible(busy)
+        self.import_button.setEnabled(not busy and any(row.output is not None for row in self._rows))
+        if not busy:
+            results = sum(row.output is not None for row in self._rows)
+            lines = sum(file.left_over for file in {id(row.file): row.file for row in self._rows}.values())
+            unread = f", {count_text(lines, 'line')} of no known tool" if lines else ""
+            self.summary.setText(f"{count_text(results, 'result')}{unread}")
+        self._show_current()
+
+    def _show_current(self) -> None:
+        row = self.table.current()
+        output = None if row is None else row.output
+        self.verdict.show_verdict(None if output is None else output.verdict)
+        self._details.setVisible(output is not None)
+        self.issues.setVisible(output is not None)
+        if output is None:
+            return
+        self.figures.show_run(replace(output.record, verdicts=(output.verdict,)))
+        self.text.load({"stdout": output.found.text.encode()})
+        self.notes.setText("\n".join(output.found.output.parsed.notes))
+        self.notes.setVisible(bool(self.notes.text()))
+        self.issues.clear()
+        self.issues.show_findings(output.verdict.findings, aged=False)
+
+    def _arrange(self) -> None:
+        bar = in_row(
+            self.open_button, self.paste_button, self.cancel_button, (self.summary, 1), self.import_button,
+            spacing=SPACE[1],
+        )  # fmt: skip
+        both = QSplitter(Qt.Orientation.Horizontal)
+        both.addWidget(self.figures)
+        both.addWidget(self.text)
+        self._details = QWidget()
+        fill(column_in(self._details, SPACE[1], (0, SPACE[1], 0, 0)), self.verdict, self.notes, (both, 1))
+        halves = QSplitter(Qt.Orientation.Vertical)
+        halves.addWidget(self.table)
+        halves.addWidget(self._details)
+        for splitter, key in ((halves, "judge"), (both, "judge details")):
+            splitter.setChildrenCollapsible(False)
+            remember_splitter(splitter, key)
+        results, empty = (
+            QWidget(),
+            EmptyState(
+                "Judge the output of a tool that ran elsewhere",
+                "fio, sysbench, iperf3, dd and others: drop files here, or paste text from a terminal or a mail.",
+                "Paste",
+                self.paste,
+                icon="agrees",
+            ),
+        )
+        empty.add_action("Open…", self.choose_files)
+        self.notice.hide()
+        fill(column_in(results, SPACE[1], (SPACE[2], SPACE[2], SPACE[2], 0)), bar, self.notice, (halves, 1))
+        self._stack = QStackedLayout()
+        for part in (empty, results):
+            self._stack.addWidget(part)
+        fill(column_in(self, 0), (self._stack, 1), self.issues)
+
+
+def _judged(sources: Sequence[Source]) -> Iterator[_Read]:
+    found = sources_in(sources)
+    for number, source in enumerate(found, 1):
+        yield _Read(judged_source(source), number, len(found))
