@@ -26,16 +26,13 @@ from app.summary import MetricSummary
 from suites.errors import BenchwrightError
 from suites.quantities import figure_text, metric_text
 from suites.units import ungrouped
-from suites.verdict import Goal, Trust
+from suites.verdict import Goal
 from suites.vocab import Better, Labels, Metric
 
 MOST_CONDITIONS = 50
 
 SHOWN_TWICE = 2
 """Runs that show a regression before it fails: the first only raises the suspicion, a fresh one confirms it."""
-
-
-_DISTRUSTED = frozenset({Trust.DOUBTFUL, Trust.INVALID})
 
 
 class GateError(BenchwrightError):
@@ -66,6 +63,7 @@ class Condition:
 
 
 _WORSE = re.compile(r"(?:(?P<step>[^:]+?)\s*:\s*)?(?P<metric>[a-z0-9_]+) worse by (?P<share>[0-9.]+) ?%")
+_LIMIT = re.compile(r"(?P<step>(?:[^;]*:)?\s*)(?P<metric>[a-z0-9_]*)(?P<bound>[^;]*[<>][^;]*)")
 _WRITE = 'Write "p99 worse by 5 %", "iops worse by 10 %" or "latency_p99 > 10 ms".'
 
 
@@ -97,11 +95,12 @@ def _parsed(text: str, steps: Sequence[Step]) -> Condition:
             raise GateError(f"“{text[:60]}”: the change is not above 0 and below 100 %.", _WRITE)
         metric = _metric_of(worse["metric"], step, steps)
         return Condition(text, metric, share=share, step=step)
-    if not re.search("[<>]", text) or ";" in text:
+    limit_parts = _LIMIT.fullmatch(text)
+    if limit_parts is None:
         raise GateError(f"“{text[:60]}” is not a condition.", _WRITE)
-    head, metric, rest = re.fullmatch(r"((?:.*:)?\s*)([a-z0-9_]*)(.*)", text).groups()  # type: ignore[union-attr]
+    metric = limit_parts["metric"]
     named = _metric_of(metric, None, steps) if metric else metric
-    (limit,) = goals_of(f"{head}{named}{rest}", steps)
+    (limit,) = goals_of(f"{limit_parts['step']}{named}{limit_parts['bound']}", steps)
     goal = replace(limit, at_least=limit.at_most, at_most=limit.at_least)  # the condition is the goal missed
     check_goals([goal], steps)
     return Condition(text, goal.metric, goal=goal, step=goal.step)
@@ -192,7 +191,7 @@ def answers_of(
 
     A condition fails if its figure is beyond the limit with p < 0.05 after Holm's correction over all figures of all
     conditions, so that the family-wise error is at most 5 %; it passes if the 95 % interval is entirely within. A
-    doubtful or invalid result, of the run or of the baseline, answers nothing, nor does one that is `incomplete`, for
+    result in doubt, of the run or of the baseline, answers nothing, nor does one that is `incomplete`, for
     this reason. `look` is the confidence level of the intervals of a run that stopped at its verdict (look_level).
     """
     run = comparison.runs[-1].id
@@ -252,11 +251,13 @@ def _cell(condition: Condition, row: ComparisonRow, incomplete: str, look: float
     else:
         estimate, counts = _against_goal(side, goal, look), (side.n, 0)
     sides = [("the result", side), *([("the baseline", baseline)] if goal is None and baseline is not None else [])]
-    distrust = [
-        f"{name} is {one.verdict.text}" for name, one in sides if one.verdict is not None and one.trust in _DISTRUSTED
-    ]
-    if obstacle := incomplete or "; ".join(distrust):
-        of_baseline = any(one is baseline and one.trust in _DISTRUSTED for _, one in sides)
+    doubts = {
+        name: f"{name} is {one.verdict.text}"
+        for name, one in sides
+        if one.verdict is not None and one.trust is not None and one.trust.in_doubt
+    }
+    if obstacle := incomplete or "; ".join(doubts.values()):
+        of_baseline = "the baseline" in doubts
         estimate = _Estimate(estimate.ratio, obstacle=obstacle, lasting=of_baseline)
     return _Cell(condition, row, estimate, counts, str(side.trust or ""))
 

@@ -1,5 +1,6 @@
 """Import outputs of tools that ran elsewhere: a run of each file, a step of each test, a trial of each result."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -97,9 +98,13 @@ def _judged_together(results: Sequence[JudgedOutput]) -> StepVerdict:
 
 
 def _tests(outputs: Sequence[JudgedOutput]) -> list[_Test]:
-    """Return the tests of a file, each named once: fio-job, fio-job 2."""
+    """Return the tests of a file, each named once: fio-job, fio-job 2. Copies of an output count as one trial."""
     same: dict[tuple[str, str], list[JudgedOutput]] = {}
-    for one in outputs:
+    copies = Counter(one.found.text for one in outputs)
+    for output in {each.found.text: each for each in reversed(outputs)}.values():
+        one, count = output, copies[output.found.text]
+        if count > 1:
+            one = _noted(one, f"{count} copies of this output in the file, counted once.")
         step = one.record.plan.steps[0]
         same.setdefault((step.name, step.fingerprint()), []).append(one)
     taken: dict[str, int] = {}
@@ -109,6 +114,12 @@ def _tests(outputs: Sequence[JudgedOutput]) -> list[_Test]:
         named = name if taken[name] == 1 else f"{name} {taken[name]}"
         found.append(_Test(replace(results[0].record.plan.steps[0], name=named), results))
     return found
+
+
+def _noted(result: JudgedOutput, note: str) -> JudgedOutput:
+    output = result.found.output
+    parsed = replace(output.parsed, notes=(*output.parsed.notes, note))
+    return replace(result, found=replace(result.found, output=replace(output, parsed=parsed)))
 
 
 def _command(result: JudgedOutput) -> tuple[Command, ...]:

@@ -18,6 +18,8 @@ _CONTROLS = re.compile(r"\x1b\[[0-?]{0,32}[ -/]{0,4}[@-~]|\x1b\][^\x07\x1b]{0,51
 
 _INVISIBLE = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\u200b-\u200f\u2060\ufeff]")
 _SPACES = re.compile(r"[\u00a0\u2000-\u200a\u202f\u205f\u3000]")
+_BORDER = re.compile(r"(?:[ \t]*(?:[\u2502\u2551]|<br ?/?>)|[ \t]{2,}\|)$")
+"""End of a line in a table or a pane: text after a value may hide it from the parser."""
 _QUOTE = re.compile(r"[ \t]{0,8}(?:>[ \t]?)+")
 _FENCE = re.compile(r"[ \t]*(?:```|~~~)\S*[ \t]*")
 _TIME = r"\d{1,2}:\d\d:\d\d(?:[.,]\d{1,9})?"
@@ -57,6 +59,7 @@ def _cleaned(text: str) -> list[str]:
     if re.search(r"&(?:gt|lt|amp|quot|#\d{1,4});", text) and not re.search(r"</\w{1,40}>", text):  # else it is XML
         text = html.unescape(text)
     lines = [_INVISIBLE.sub("", line).rstrip() for line in re.split(r"\r\n|[\n\r\v\f]", text)]
+    lines = [_BORDER.sub("", line) for line in lines]
     lines = ["" if _FENCE.fullmatch(line) else line for line in lines]
     lines = [_QUOTE.sub("", line, count=1) if line.lstrip().startswith(">") else line for line in lines]
     return _without(_STAMP, lines)

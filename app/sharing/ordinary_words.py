@@ -1,4 +1,4 @@
-"""Words that identify nobody: those of the help pages, of the suites and presets, and of the standard paths."""
+"""Words that identify no host or person: those of the help pages, the suites, the presets and the standard paths."""
 
 import re
 from functools import cache
@@ -41,5 +41,5 @@ def ordinary_words() -> frozenset[str]:
 
 
 def is_ordinary(text: str) -> bool:
-    """Return whether every word of `text` is ordinary, or too short to identify anybody."""
+    """Return whether every word of `text` is ordinary, or too short to identify a host or a person."""
     return all(len(word) < SHORTEST or word in ordinary_words() for word in words_of(text))

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from app.hosts.hosts import HostEntry
 from app.library_rows import NO_ANNOTATION
+from app.outputs.pasted_text import decoded
 from app.sharing.redaction import Redaction
 from app.store.run_transfer import RowChange
 from app.store.store import Store
@@ -23,6 +24,12 @@ def redacted_copy(store: Store, runs: Sequence[str], hosts: Sequence[HostEntry],
         series = [*store.samples(run).values(), *store.telemetry(run).values()]
         labels = {value for samples in series for sample in samples for _, value in sample.labels}
         redaction.add_labels(sorted(labels))
+        if imported := decoded(store.imported_content(run)):  # with prompts, which name users and hosts
+            redaction.add_output(imported)
+            redaction.add_text(imported)
+            for trial in record.trials:
+                for command in trial.trial.commands:
+                    redaction.add_command(command.argv)
         for trial in record.trials:
             for data in store.output(run, trial.trial.id).values():
                 redaction.add_output(data.decode("utf-8", "replace"))

@@ -13,7 +13,7 @@ from typing import Any
 
 from app.hosts.hosts import HostEntry
 from app.library_rows import Annotation
-from app.plans.plan import LOCAL, Plan
+from app.plans.plan import ELSEWHERE, LOCAL, Plan
 from app.records import RunRecord
 from app.sharing.ordinary_words import SHORTEST, is_ordinary, words_of
 from app.sharing.replacement import Replacement
@@ -137,7 +137,7 @@ KEPT = (
 
 
 class Redaction:
-    """Collects what identifies somebody and replaces it. Add everything before the first replacement."""
+    """Collects what identifies hosts and people and replaces it. Add everything before the first replacement."""
 
     def __init__(self) -> None:
         self._strong = dict[str, str]()
@@ -188,7 +188,7 @@ class Redaction:
 
     def add_host(self, name: str, facts: Facts | None) -> None:
         """Add a host by the name under which it was reached and, with the same new name, by its own."""
-        if name == LOCAL:
+        if name in {LOCAL, ELSEWHERE}:
             new = None
         else:
             new = self._strong.get(name) or self._weak.get(name) or self._next("host")
@@ -211,6 +211,7 @@ class Redaction:
     def add_output(self, text: str) -> None:
         """Add what raw output has: addresses, accounts, the host name that uname prints, home directories."""
         self._addresses(text)
+        self._accounts(text)
         for name in _UNAME.findall(text):
             self._value(name, "host")
         for user in _HOME.findall(text):
@@ -221,17 +222,21 @@ class Redaction:
         if not text:
             return
         self._places(text)
-        for user, host in _ACCOUNT.findall(text):
-            self._value(user, "user")
-            self._value(host, "host")
+        self._accounts(text)
         for user, password, host in _URL.findall(text):
             self._value(user, "user")
             self._value(password, "secret")
             if not is_ordinary(host):
                 self._value(host, "host")
         for _, value in _SECRET.findall(text):
-            if not is_ordinary(value) and not value.startswith(("/", "-")):
+            plain = is_ordinary(value) and (value.isdecimal() or not re.search(r"\d", value))
+            if not plain and not value.startswith(("/", "-")):
                 self._value(value, "word")
+
+    def add_command(self, words: Iterable[str]) -> None:
+        """Add a command that this program did not build: every word that is not ordinary, the options stay."""
+        for word in words:
+            self._words(word)
 
     def add_labels(self, values: Iterable[str]) -> None:
         """Add labels of samples that no tool or kernel has given: names of volumes and interfaces."""
@@ -314,7 +319,7 @@ class Redaction:
         """Add the places of a text, and its words that are not ordinary."""
         self._places(text)
         for word in re.split(r"[\s:,;=]+", text):
-            if word and not word.startswith("/") and not is_ordinary(word) and not _KERNEL_NAME.fullmatch(word):
+            if word and not word.startswith(("/", "-")) and not is_ordinary(word) and not _KERNEL_NAME.fullmatch(word):
                 self._value(word, "name")
 
     def _places(self, text: str) -> None:
@@ -331,6 +336,11 @@ class Redaction:
         for found in (*_UUID.findall(text), *_CLOUD_ID.findall(text)):
             self._value(found, "id")
 
+    def _accounts(self, text: str) -> None:
+        for user, host in _ACCOUNT.findall(text):
+            self._value(user, "user")
+            self._value(host, "host")
+
     def _path(self, path: str) -> None:
         """Add the components of a path that are not standard ones."""
         if path.startswith(("/sys/", "/proc/")):  # the kernel's own names
@@ -340,9 +350,9 @@ class Redaction:
                 self._value(part, "path")
 
     def _value(self, value: str, kind: str, new: str | None = None) -> None:
-        """Add a value, unless it has its new name already or identifies nobody."""
+        """Add a value, unless it has its new name already or is in _PUBLIC_NAMES."""
         value = value.strip()
-        if not value or value in _NOBODY or value in self._strong or value in self._weak or value in {".", ".."}:
+        if not value or value in _PUBLIC_NAMES or value in self._strong or value in self._weak or value in {".", ".."}:
             return
         if _is_address(value) and _is_local(value):
             return
@@ -367,7 +377,7 @@ def _texts_of(record: RunRecord) -> Iterator[str]:
     yield record.reason
 
 
-_NOBODY = frozenset({LOCAL, "localhost", "localhost.localdomain", "root", "nobody", "-", "none"})
+_PUBLIC_NAMES = frozenset({LOCAL, ELSEWHERE, "localhost", "localhost.localdomain", "root", "nobody", "-", "none"})
 
 
 def _letters(number: int) -> str:

@@ -16,7 +16,7 @@ LONGEST = 500
 def locks(connection: Connection) -> Mapping[str, str]:
     """Return the reasons of the locks by run."""
     table = schema.locks.c
-    return {run: reason for run, reason in connection.execute(select(table.run_id, table.reason)).all()}  # noqa: C416 (rows are no tuples to mypy)
+    return {row.run_id: row.reason for row in connection.execute(select(table.run_id, table.reason))}
 
 
 def lock(connection: Connection, runs: Sequence[str], reason: str) -> list[str]:

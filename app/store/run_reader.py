@@ -142,6 +142,12 @@ def output(connection: Connection, run_id: str, trial: int) -> Mapping[str, byte
     return {stream: b"".join(parts) for stream, parts in pieces.items()}
 
 
+def imported_content(connection: Connection, run_id: str) -> bytes:
+    """Return the file or text from which the run was imported, as it was read; empty for a run that was measured."""
+    table = schema.imported_outputs.c
+    return connection.execute(select(table.content).where(table.run_id == run_id)).scalar() or b""
+
+
 def _samples(
     connection: Connection, run_id: str, owner: Any, chosen: Any, within: Sequence[Any] = ()
 ) -> dict[Any, list[Sample]]:

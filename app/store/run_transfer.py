@@ -112,7 +112,7 @@ Transfer = Exported | Imported | BackedUp
 
 @dataclass(frozen=True, slots=True)
 class RowChange:
-    """A change of every text and every raw output on its way to another library."""
+    """A change of every text and every raw output on its way to another library; imported files are left out."""
 
     text: Callable[[str], str]
     data: Callable[[bytes], bytes]
@@ -297,8 +297,7 @@ def _changed(table: Table, row: dict[str, Any], change: RowChange) -> dict[str, 
         for name, value in row.items()
     }
     if table is schema.imported_outputs:
-        content = change.data(row["content"])
-        made |= {"content": content, "sha256": hashlib.sha256(content).hexdigest()}
+        made |= {"content": b"", "sha256": hashlib.sha256(b"").hexdigest()}  # it may hold any text beside the output
     if table is schema.runs:
         made["plan_hash"] = plan_from_json(json.loads(made["plan"])).hash()
     return made

@@ -118,6 +118,7 @@ class Store:
     samples = _reading_run(run_reader.samples)
     telemetry = _reading_run(run_reader.telemetry)
     output = _reading_run(run_reader.output)
+    imported_content = _reading_run(run_reader.imported_content)
     sessions_of = _reading_run(sessions.sessions_of)
 
     lock = _writing(run_locks.lock)

@@ -77,10 +77,10 @@ def test_a_change_at_the_limit_is_undecided() -> None:
     assert found.reason == MESSAGES["at_the_limit"]
 
 
-@pytest.mark.parametrize("trust", [Trust.DOUBTFUL, Trust.INVALID])
+@pytest.mark.parametrize("trust", [Trust.UNDECIDED, Trust.DOUBTFUL, Trust.INVALID])
 @pytest.mark.parametrize("side", ["a", "b"])
 @pytest.mark.parametrize("values", [BASE, WORSE], ids=["same", "worse"])
-def test_a_distrusted_result_neither_passes_nor_fails(side: str, trust: Trust, values: tuple[float, ...]) -> None:
+def test_a_result_in_doubt_neither_passes_nor_fails(side: str, trust: Trust, values: tuple[float, ...]) -> None:
     verdict = Verdict(trust, Limiter.UNKNOWN, "", step=STEP.name, host="web-1")
     records = [run_record("a", BASE), run_record("b", values)]
     records = [replace(one, verdicts=(verdict,)) if one.summary.id == side else one for one in records]
@@ -174,7 +174,7 @@ def test_every_output_has_ratio_interval_and_n() -> None:
 
 
 def test_junit_counts_failures_and_undecided_ones_as_errors() -> None:
-    failed, undecided = (ET.fromstring(gate_junit(one).encode()) for one in (gate(WORSE, WORSE), gate(WORSE)))  # noqa: S314
+    failed, undecided = (ET.fromstring(gate_junit(one).encode()) for one in (gate(WORSE, WORSE), gate(WORSE)))  # noqa: S314 (own XML)
     assert (failed.get("tests"), failed.get("failures"), failed.get("errors")) == ("1", "1", "0")
     assert failed.find("testsuite/testcase/failure") is not None
     assert (undecided.get("failures"), undecided.get("errors")) == ("0", "1")
@@ -184,7 +184,7 @@ def test_junit_counts_failures_and_undecided_ones_as_errors() -> None:
 def test_hostile_names_stay_text_in_every_output() -> None:
     (one,) = answers(BASE)
     found = result_of([[replace(one, host="<b>|`x`\x1b[31m\x00")]], ["b"], "a")
-    assert ET.fromstring(gate_junit(found).encode()).find("testsuite/testcase") is not None  # noqa: S314
+    assert ET.fromstring(gate_junit(found).encode()).find("testsuite/testcase") is not None  # noqa: S314 (own XML)
     assert "<b>" not in gate_markdown(found)
     assert "\x1b" not in gate_markdown(found) + gate_junit(found)
 

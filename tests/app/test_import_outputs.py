@@ -116,5 +116,13 @@ def test_a_redacted_export_has_no_name_of_the_imported_bytes(tmp_path: Path) -> 
     assert b"canary-db-77" not in shared.read_bytes()
     with closing(sqlite3.connect(shared)) as connection:
         content, digest = connection.execute("SELECT content, sha256 FROM imported_outputs").fetchone()
-    assert b"5125.12" in content
+    assert content == b""
     assert hashlib.sha256(content).hexdigest() == digest
+
+
+def test_copies_of_an_output_are_one_trial(tmp_path: Path) -> None:
+    library, seven = tmp_path / "runs.sqlite3", tmp_path / "seven.txt"
+    seven.write_text("\n".join([CPU.read_text()] * 7))
+    (one,) = imported(library, str(seven))
+    (trial,) = Store(library).load(one["run"]).trials
+    assert any("7 copies" in note for note in trial.notes)

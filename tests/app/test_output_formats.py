@@ -8,6 +8,7 @@ import pytest
 from app.checks.catalogue import of_starts
 from app.outputs.files import judged_bytes
 from app.outputs.judging import JudgedOutput
+from app.outputs.recognition import recognise
 
 DATA = Path(__file__).parents[1] / "data"
 
@@ -183,3 +184,17 @@ def test_the_text_of_fio_client_is_divided_among_its_hosts() -> None:
     assert rates == [9862, 4931]
     assert all(one.found.output.stated["numjobs"] == 2 for one in found)
     assert all(one.found.output.stated["iodepth"] == 8 for one in found)
+
+
+@pytest.mark.parametrize("border", ["   |", " │", "<br>"])
+def test_the_border_of_a_pane_or_a_table_hides_no_value(border: str) -> None:
+    text = (DATA / "iperf3/3.12/udp_P2_text.stdout").read_text()
+    plain, framed = recognise(text), recognise("\n".join(line + border for line in text.splitlines()))
+    assert plain.found
+    assert [one.output.parsed.figures for one in framed.found] == [one.output.parsed.figures for one in plain.found]
+
+
+@pytest.mark.parametrize("mark", ["    3  ", "     3\t", "3: ", "512+0 records in 512+0 records out "])
+def test_a_number_before_a_line_of_dd_is_no_count_of_bytes(mark: str) -> None:
+    found = recognise(f"{mark}536870912 bytes (537 MB, 512 MiB) copied, 0.81803 s, 656 MB/s").found
+    assert [one.output.parsed.figures for one in found] in ([], [()])

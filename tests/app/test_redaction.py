@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from app.events import FactsRead, FindingRaised, Moment, OutputRead, RunStarted, TelemetryRead, TrialStarted
 from app.hosts.hosts import HostEntry
 from app.library_rows import Annotation
+from app.outputs.files import OutputText
 from app.plans.plan_remarks import Acknowledged
 from app.services import Workstation
 from app.sharing.redaction import IDENTIFYING_FACTS, PUBLIC_FACTS, text_facts
@@ -29,6 +30,7 @@ from suites.vocab import Sample, labels
 from tests.program import DONE, benchwright
 from tests.widgets.library_runs import CLOCK, CPU_USER, FINDING, Made, events, recorder
 
+SYSBENCH = Path(__file__).parents[1] / "data/sysbench/1.0.20/cpu_default.stdout"
 RUN = "20260101-000000-0001"
 HOST = "zq-host-7.zqcorp.example"
 CANARY = re.compile(rb"zq[\w-]{4,}|ZQ-HOST|203\.0\.113\.\d+|02:00:5e:00:53:0[0-9a-f]|2001:db8::\w+")
@@ -97,7 +99,8 @@ def planted(workstation: Workstation) -> None:
     """Record a run with canaries everywhere."""
     made = Made(RUN, iops=(1000.0, 1010.0), samples=3, host=HOST, name="zqplan check", question="Why is zqcorp slow?")
     with recorder(workstation, made) as writing:
-        for event in events(made):
+        for each in events(made):
+            event = each
             match event:
                 case RunStarted():
                     plan = replace(
@@ -108,21 +111,21 @@ def planted(workstation: Workstation) -> None:
                         ),
                         acknowledged=(Acknowledged("interval", "zquser said so"),),
                     )
-                    event = replace(event, plan=plan)  # noqa: PLW2901
+                    event = replace(event, plan=plan)
                 case FactsRead():
-                    event = replace(event, facts=canary_facts())  # noqa: PLW2901
+                    event = replace(event, facts=canary_facts())
                 case TrialStarted():
                     words = (*event.trial.commands[0].argv, "--directory=/srv/zqdir", "--client=zquser@zq-host-7")
                     trial = replace(event.trial, commands=(Command(words),))
-                    event = replace(event, trial=trial)  # noqa: PLW2901
+                    event = replace(event, trial=trial)
                 case OutputRead():
                     data = OUTPUT.encode()  # in two pieces, the border in the middle of a name
                     cut = data.index(b"zq-host-7") + 4
                     writing.record(replace(event, data=data[:cut]))
-                    event = replace(event, data=data[cut:])  # noqa: PLW2901
+                    event = replace(event, data=data[cut:])
                 case TelemetryRead():
                     sample = Sample(CLOCK, CPU_USER, 3.0, labels(device="zqvg-zqdata"))
-                    event = replace(event, samples=(*event.samples, sample))  # noqa: PLW2901
+                    event = replace(event, samples=(*event.samples, sample))
                 case _:
                     pass
             writing.record(event)
@@ -217,6 +220,21 @@ def test_the_command_line_previews_and_redacts(workstation: Workstation, tmp_pat
     found = benchwright("--store", library, "export", "last", "--redact", "--csv", tmp_path / "x.csv")
     assert found.status == DONE, found.err
     assert not CANARY.search((tmp_path / "x.csv").read_bytes())
+
+
+def test_an_imported_output_keeps_no_prompt_and_no_word_of_its_command(tmp_path: Path) -> None:
+    words = "sysbench cpu --mysql-password=zq1a2b3c -h zqdb7.zqcorp.example --threads=2 run"
+    pasted = f"signed, zqmueller\n\nzquser@zqserv-db:~$ {words} > /srv/zqdir/cpu.txt\n{SYSBENCH.read_text()}zqserv-db\n"
+    made = Workstation(tmp_path / "runs.sqlite3", tmp_path / "hosts.toml")
+    (one,) = made.import_outputs([OutputText("pasted text", pasted.encode())])
+    copy = tmp_path / "copy.sqlite3"
+    with made.redacted([one.run]) as source:
+        list(source.workstation.export_library(source.runs, copy))
+        (trial,) = source.workstation.load(one.run).trials
+    made.close()
+    assert trial.figures
+    assert {"sysbench", "cpu", "--threads=2"} <= set(trial.trial.commands[0].argv)
+    assert not re.search(rb"zq\w", copy.read_bytes())
 
 
 def test_pdf_and_svg_have_no_canary_and_no_date(workstation: Workstation, tmp_path: Path) -> None:

@@ -174,6 +174,22 @@ def test_one_trial_has_no_spread(qtbot: QtBot, workstation: Workstation) -> None
     assert _figure(table, "I/Os per second, read")[2:6] == ["—", "—", "1", "—"]
 
 
+def test_no_title_of_a_column_is_cut_at_any_width(qtbot: QtBot, workstation: Workstation) -> None:
+    record(workstation, Made("20260112-081502-a1b2", iops=(1000.0,)))
+    table = FigureTable()
+    qtbot.addWidget(table)
+    table.show()
+    table.show_run(workstation.load("last"))
+    head = table.horizontalHeader()
+    for width in (*range(700, 250, -7), *range(250, 700, 7)):
+        table.resize(width, 300)
+        table.fit()  # as when rows arrive
+        shown = [number for number in range(head.count()) if not table.isColumnHidden(number)]
+        cut = [table.content.columns[number].name for number in shown
+               if head.sectionSize(number) < head.sectionSizeHint(number)]  # fmt: skip
+        assert not cut, width
+
+
 def test_a_figure_that_is_not_valid_carries_its_mark_and_its_reason(
     qtbot: QtBot, workstation: Workstation, figures: FigureTable
 ) -> None:

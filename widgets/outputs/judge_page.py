@@ -1,5 +1,6 @@
 """Judge page: the results in outputs of tools that ran elsewhere, each with its verdict."""
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -37,6 +38,9 @@ from widgets.theme import SPACE, icon
 
 PASTED = "pasted text"
 """Name of a text from the clipboard."""
+
+SHOW_EVERY = 0.2
+"""Seconds between two updates of the table while files are read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +115,9 @@ COLUMNS: tuple[TableColumn[ResultRow], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """A file that was read, the `done`-th of `total`."""
+    """The files read since the last, `done` of `total` so far."""
 
-    file: JudgedFile
+    files: Sequence[JudgedFile]
     done: int
     total: int
 
@@ -166,7 +170,7 @@ class JudgePage(Page):
         """Judge the outputs in files, folders and texts, in place of those shown."""
         self._sources, self._rows = tuple(sources), []
         self.table.show_rows(self._rows)
-        self._start(BackgroundJob(lambda: _judged(self._sources), self), self._take_file)
+        self._start(BackgroundJob(lambda: _judged(self._sources), self), self._take_files)
 
     def import_all(self) -> None:
         """Store each file with a result as a run."""
@@ -198,8 +202,8 @@ class JudgePage(Page):
         if callable(then):
             then()
 
-    def _take_file(self, read: _Read) -> None:
-        self._rows = [*self._rows, *rows_of(read.file)]
+    def _take_files(self, read: _Read) -> None:
+        self._rows = [*self._rows, *(row for file in read.files for row in rows_of(file))]
         self.table.show_rows(self._rows)
         if self.table.current() is None and self._rows:
             self.table.selectRow(0)
@@ -285,6 +289,12 @@ class JudgePage(Page):
 
 
 def _judged(sources: Sequence[Source]) -> Iterator[_Read]:
+    """Judge the files of `sources`; yield them every SHOW_EVERY seconds, because the table is shown anew each time."""
     found = sources_in(sources)
+    files: list[JudgedFile] = []
+    shown = time.monotonic()
     for number, source in enumerate(found, 1):
-        yield _Read(judged_source(source), number, len(found))
+        files.append(judged_source(source))
+        if number == len(found) or time.monotonic() - shown >= SHOW_EVERY:
+            yield _Read(files, number, len(found))
+            files, shown = [], time.monotonic()

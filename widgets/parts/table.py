@@ -214,6 +214,8 @@ class Table(QTableView, Generic[RowT]):
         columns, rows = self.content.columns, self.content.rows
         self._set_widths()
         shown = {number for number, each in enumerate(columns) if each.needed is None or each.needed(rows)}
+        for number in shown:
+            self.setColumnHidden(number, False)  # a hidden one has no width for its title
         wanted = {number: self._wanted_width(number) for number in shown}
         for _order, number in sorted((each.hide_order, number) for number, each in enumerate(columns)):
             if columns[number].hide_order and sum(wanted[each] for each in shown) > self.viewport().width():

@@ -1,0 +1,222 @@
+"""benchwright export, import: files of runs, and outputs of tools that ran elsewhere."""
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from app.cli.common import (
+    FAILED,
+    json_verb,
+    known_host_options,
+    plain,
+    print_json,
+    print_table,
+    show_part,
+)
+from app.cli.studies import (
+    margin_option,
+    metrics_option,
+    overrule_option,
+    tested_of,
+    tested_option,
+)
+from app.margins import Margins
+from app.output import write_whole
+from app.outputs.files import has_library, known_host
+from app.plans.plan import ELSEWHERE
+from app.services import Workstation
+from suites.errors import BenchwrightError
+
+Writer = Callable[[Workstation, Sequence[str], Path], Iterable[Path]]
+"""Writes runs to a path and gives the files that it wrote."""
+
+REDACTED = frozenset({"ticket", "html"})
+"""Exports that are redacted unless --no-redact is given: texts for other people."""
+
+
+def _file_option(name: str, text: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return the option `--name FILE`."""
+    return click.option(f"--{name}", name, type=click.Path(path_type=Path), help=text)
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True)
+@_file_option("csv", "Write the metrics to this file, the samples to another next to it.")
+@_file_option("parquet", "Write the metrics to this file, the samples to another next to it; needs pyarrow.")
+@_file_option("png", "Write the report image to this file.")
+@_file_option("pdf", "Write the report image to this PDF file.")
+@_file_option("svg", "Write the report image to this SVG file.")
+@_file_option("card", "Write the results of one run at a glance to this PNG file, 1200 x 630 pixels.")
+@_file_option("hyperfine", "Write the times of your own commands to this file, as hyperfine --export-json does.")
+@_file_option("library", "Write the runs to this new library file, for another Benchwright to import.")
+@_file_option("ticket", "Write one run to this Markdown file: results, limit, what was excluded, commands; redacted.")
+@_file_option("html", "Write a report to this HTML file, which needs no other file and can be imported; redacted.")
+@_file_option(
+    "script", "Write the commands of one run to this shell script, to repeat it by hand; with --redact not for running."
+)
+@click.option(
+    "--redact/--no-redact",
+    default=None,
+    help="Replace names of hosts and users, addresses, serial numbers, ids, paths and your own texts.  "
+    "[default: only with --ticket and --html]",
+)
+@click.option("--preview", is_flag=True, help="Show what --redact replaces and what stays, and write nothing.")
+@margin_option
+@overrule_option
+@metrics_option
+@tested_option
+@json_verb
+def export(
+    workstation: Workstation,
+    runs: tuple[str, ...],
+    redact: bool | None,
+    preview: bool,
+    margins: Margins,
+    overrule: str,
+    metrics: tuple[str, ...],
+    everything: bool,
+    as_json: bool,
+    **paths: Path | None,
+) -> None:
+    """Export RUNS as HTML, ticket text, table, image or hyperfine JSON, or as a library file with everything."""
+    if preview:
+        print_redaction(workstation, runs, as_json=as_json)
+        return
+    given_margins = margins, overrule, tested_of(metrics, everything=everything)
+    writers: dict[str, Writer] = {
+        "csv": lambda shared, chosen, path: shared.export_csv(chosen, path),
+        "parquet": lambda shared, chosen, path: shared.export_parquet(chosen, path),
+        **{kind: _image(kind, given_margins) for kind in ("png", "pdf", "svg")},
+        "card": _export_card,
+        "hyperfine": lambda shared, chosen, path: [shared.export_hyperfine(chosen, path)],
+        "library": _export_library,
+        "ticket": _export_ticket,
+        "script": _export_script,
+        "html": lambda shared, chosen, path: [shared.export_html(chosen, path, redacted=shared is not workstation)],
+    }
+    given = [
+        (path, write, name in REDACTED if redact is None else redact)
+        for name, write in writers.items()
+        if (path := paths[name]) is not None
+    ]
+    if not given:
+        raise BenchwrightError(
+            "No output file given.",
+            "Add an option with a FILE, such as --html, --ticket, --csv, --png or --library.",
+        )
+    written = [file for path, write, hides in given if not hides for file in write(workstation, runs, path)]
+    if any(hides for *_, hides in given):
+        with workstation.redacted(runs) as source:
+            written += [
+                file for path, write, hides in given if hides for file in write(source.workstation, source.runs, path)
+            ]
+    if as_json:
+        print_json({"files": [str(path) for path in written]})
+        return
+    for path in written:
+        click.echo(plain(f"Wrote {path}"))
+
+
+def print_redaction(workstation: Workstation, runs: Sequence[str], *, as_json: bool) -> None:
+    """Print what a redacted export of `runs` replaces and what stays."""
+    with workstation.redacted(runs) as source:
+        preview = source.preview
+    if as_json:
+        print_json(
+            {"replaced": list(map(asdict, preview.replaced)), "ordinary": preview.ordinary, "kept": preview.kept}
+        )
+        return
+    for line in preview.text.splitlines():
+        click.echo(plain(line))
+
+
+def _image(kind: str, compared_with: tuple[Margins, str, Collection[str]]) -> Writer:
+    return lambda workstation, runs, path: [workstation.export_image(runs, path, *compared_with, kind=kind)]
+
+
+def _export_card(workstation: Workstation, runs: Sequence[str], path: Path) -> list[Path]:
+    return [workstation.export_card(_one_run(runs, "A card"), path)]
+
+
+def _export_ticket(workstation: Workstation, runs: Sequence[str], path: Path) -> list[Path]:
+    text = workstation.ticket_text(_one_run(runs, "A ticket text"))
+    return [write_whole(path, text.encode("utf-8", "replace"))]
+
+
+def _export_script(workstation: Workstation, runs: Sequence[str], path: Path) -> list[Path]:
+    from app.sharing.script import script_text
+
+    text = script_text(workstation.load(_one_run(runs, "A script")))
+    return [write_whole(path, text.encode("utf-8", "surrogateescape"))]
+
+
+def _one_run(runs: Sequence[str], what: str) -> str:
+    if len(runs) > 1:
+        raise BenchwrightError(f"{what} has the results of one run.", "Name one run.")
+    return runs[0]
+
+
+def _export_library(workstation: Workstation, runs: Sequence[str], path: Path) -> list[Path]:
+    for part in workstation.export_library(runs, path):
+        show_part("Exporting", part.done, part.total)
+    return [path]
+
+
+@click.command("import")
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE [RUN|FILE]...")
+@click.option("--host", help="Host on which the outputs were measured.  [default: elsewhere, or that of --facts]")
+@known_host_options
+@click.option("--baseline", default="", help="Pin the imported outputs as the next version of this baseline.")
+@json_verb
+def import_runs(
+    workstation: Workstation,
+    files: tuple[Path, ...],
+    host: str | None,
+    facts_path: Path | None,
+    telemetry_paths: tuple[Path, ...],
+    interval: float,
+    baseline: str,
+    *,
+    as_json: bool,
+) -> None:
+    """Import the runs of a library or an HTML report FILE, by default all finished ones, or outputs of tools.
+
+    The file is only read. The outputs of tools that ran elsewhere, in files and folders, are recognised by their
+    content and judged, as the verb judge does; each file becomes a run.
+    """
+    if has_library(files[0]):
+        if host or facts_path or telemetry_paths or baseline:
+            raise BenchwrightError(
+                "--host, --facts, --telemetry and --baseline are for outputs of tools.", "Leave them out."
+            )
+        _import_library(workstation, files[0], [str(name) for name in files[1:]], as_json=as_json)
+        return
+    known = known_host(facts_path, telemetry_paths, interval)
+    at = host or (ELSEWHERE if known.facts is None else known.facts.host)
+    done = []
+    for one in workstation.import_outputs(files, at, known):
+        show_part("Importing", one.done, one.total)
+        done.append(one)
+    runs = [one.run for one in done if one.run]
+    if baseline and runs:
+        workstation.pin(",".join(runs), baseline)
+    if as_json:
+        print_json({"imported": [{"file": one.name, "run": one.run or None, "trust": one.trust or None,
+                                  "problem": one.problem} for one in done]})  # fmt: skip
+    else:
+        print_table(["File", "Run", "Verdict"], [[one.name, one.run, one.problem or one.trust] for one in done])
+    if not all(one.run for one in done):
+        raise SystemExit(FAILED)
+
+
+def _import_library(workstation: Workstation, file: Path, runs: Sequence[str], *, as_json: bool) -> None:
+    for found in workstation.import_runs(file, runs):
+        show_part("Importing", found.done, found.total)
+    if as_json:
+        print_json({"runs": found.runs, "present": found.present, "refused": dict(found.refused)})
+    else:
+        click.echo(plain(found.text))
+    if found.refused:
+        raise SystemExit(FAILED)
