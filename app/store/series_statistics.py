@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Row, Select, insert, select
 
 from app.events import State
 from app.sample_statistics import WithinTrial, WithinTrials, within_of
-from app.store import run_reader, schema
+from app.store import packed_samples, run_reader, schema
 from suites.vocab import Labels
 
 CHUNK = 500
@@ -94,7 +94,7 @@ def _values(connection: Connection, series: int) -> list[float]:
     for each of a million samples takes longer than everything else.
     """
     rows = connection.connection.cursor()
-    rows.execute("SELECT value FROM samples WHERE series = ? AND NOT warm_up ORDER BY id", (series,))
-    values = [value for (value,) in rows.fetchall()]
+    rows.execute("SELECT value FROM sample_rows WHERE series = ? AND NOT warm_up ORDER BY id", (series,))
+    values = [*packed_samples.values_of(connection, series), *(value for (value,) in rows.fetchall())]
     rows.close()
     return values
