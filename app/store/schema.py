@@ -29,6 +29,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.schema import CreateColumn
 
+from app.store import sql_views
+
 APPLICATION_ID = 0x42575231  # "BWR1"; identifies a library, also to file(1)
 FORMAT = 16
 """Format required to write this library: the file's user_version."""
@@ -490,11 +492,13 @@ def rows_of_run(run_id: str) -> Iterator[tuple[Table, Select[Any]]]:
 def upgrade(connection: Connection) -> None:
     """Upgrade a library of any older format: add missing tables and columns, convert pins to baselines.
 
-    Formats 2 to 16 only added tables, columns and indexes, so that no steps in between are needed. Summaries
+    Formats 2 to 16 only added tables, columns, indexes and views, so that no steps in between are needed. Summaries
     before SUMMARY_FORMAT are written anew later: run_summaries.complete(). Samples before format 16 are packed later:
     packed_samples.pack(). Their table is renamed so that an older program that has the library open fails to read
-    samples, rather than finds none.
+    samples, rather than finds none. Views are made last: a table that a view reads cannot be altered.
     """
+    for name in sql_views.STATEMENTS:
+        connection.exec_driver_sql(f"DROP VIEW IF EXISTS {name}")
     if connection.exec_driver_sql("SELECT 1 FROM sqlite_master WHERE name = 'samples'").first():
         connection.exec_driver_sql(f"ALTER TABLE samples RENAME TO {sample_rows.name}")
     _tables.create_all(connection)
@@ -517,6 +521,7 @@ def upgrade(connection: Connection) -> None:
             "INSERT INTO baseline_parts (baseline, run_id, part) SELECT id, run_id, '' FROM pins ORDER BY id"
         )
         connection.exec_driver_sql("DROP TABLE pins")
+    _create_views(connection)
     _write_formats(connection)
 
 
@@ -533,7 +538,13 @@ def create(connection: Connection) -> None:
     """Create the tables of an empty library."""
     _tables.create_all(connection)
     connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
+    _create_views(connection)
     _write_formats(connection)
+
+
+def _create_views(connection: Connection) -> None:
+    for statement in sql_views.STATEMENTS.values():
+        connection.exec_driver_sql(statement)
 
 
 def _write_formats(connection: Connection) -> None:
