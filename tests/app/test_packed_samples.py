@@ -1,5 +1,6 @@
 """Samples of ended runs are packed: read as they were recorded, in steps that nothing can cut in half."""
 
+import json
 import os
 import random
 import shutil
@@ -288,27 +289,49 @@ def test_packed_runs_are_exported_imported_and_salvaged(unpacked: Store, tmp_pat
 
 HOSTILE = [
     ("packed_samples", "value_list", "[1.0"),
-    ("packed_samples", "value_list", '["1.0"]'),
+    ("packed_samples", "value_list", '["1.0"…'),
+    ("packed_samples", "value_list", "[true…"),
+    ("packed_samples", "value_list", "[NaN…"),
+    ("packed_samples", "value_list", "[1e999…"),
+    ("packed_samples", "value_list", "[1.0,1.0…"),
     ("packed_samples", "value_list", "{}"),
-    ("packed_samples", "value_list", "[NaN]"),
-    ("packed_samples", "value_list", "[1e999]"),
-    ("packed_samples", "value_list", "[1.0]"),
     ("packed_samples", "value_list", "[" * 5_000),
-    ("packed_samples", "value_list", f"[{'1.0,' * 1_000_000}1.0]"),
     ("packed_samples", "position_list", "[1,1,1000000000000]"),
-    ("packed_samples", "position_list", "[1,1,1000000000000,1,1,-999999999700]"),
+    ("packed_samples", "position_list", "[1,1,2000000,1,1,LESS]"),
     ("packed_samples", "position_list", "[1]"),
-    ("packed_samples", "position_list", "[1.5,1,1]"),
+    ("packed_samples", "position_list", "[1.5…"),
     ("sample_times", "time_list", "[]"),
+    ("sample_times", "time_list", "[-Infinity…"),
     ("sample_times", "time_list", "null"),
 ]
+"""… is the list without its first number, LESS a number with which the sizes have the right sum."""
 
 
 @pytest.mark.parametrize(("table", "column", "text"), HOSTILE, ids=[f"{one[1]} {one[2][:20]}" for one in HOSTILE])
 def test_lists_of_a_stranger_are_checked(store: Store, tmp_path: Path, table: str, column: str, text: str) -> None:
     record(store, RUN, events(40))
     with store.database.writing() as connection:
-        connection.exec_driver_sql(f"UPDATE {table} SET {column} = ?", (text,))
+        for number, stored in connection.exec_driver_sql(f"SELECT id, {column} FROM {table}").all():
+            first, *rest = json.loads(stored)
+            changed = text.replace("…", "".join(f",{one!r}" for one in rest) + "]")
+            changed = changed.replace("LESS", str(sum([first, *rest][2::3]) - 2_000_000))
+            connection.exec_driver_sql(f"UPDATE {table} SET {column} = ? WHERE id = ?", (changed, number))
+    refused(store, tmp_path)
+
+
+def test_lists_that_are_too_long_are_not_parsed(store: Store, tmp_path: Path) -> None:
+    record(store, RUN, events(40))
+    numbers = f"[{'1.0,' * 9_999}1.0]"
+    with store.database.writing() as connection:
+        connection.exec_driver_sql("UPDATE sample_times SET time_list = ?", (numbers,))
+        connection.exec_driver_sql(
+            "UPDATE packed_samples SET value_list = ?, position_list = '[1,1,10000]'", (numbers,)
+        )
+    refused(store, tmp_path)
+
+
+def refused(store: Store, tmp_path: Path) -> None:
+    """Check that the samples of a run are neither read nor imported."""
     for use in (store.samples, store.telemetry):
         with pytest.raises(StoreError, match=f"The run {RUN} cannot be read") as caught:
             use(RUN)
