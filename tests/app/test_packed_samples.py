@@ -26,6 +26,7 @@ from suites.vocab import Figure, Sample
 from tests.app import run_events
 from tests.app.run_events import CPU_BUSY, IOPS, P99, READ
 from tests.app.stores import RUN, record, store
+from tests.program import benchwright
 from tests.small_disk import fill, small_disk
 
 __all__ = ["small_disk", "store"]  # fixtures
@@ -141,7 +142,7 @@ def test_samples_recorded_after_packing_follow(unpacked: Store) -> None:
         )
     before = read(unpacked)
     assert [one.value for one in before[0][2][-2:]] == [42.0, 42.0]
-    assert list(unpacked.pack_samples()) == [(0, 1), (1, 1)]
+    assert list(unpacked.pack_samples())[-1] == (1, 1)
     assert read(unpacked) == before
 
 
@@ -191,7 +192,8 @@ def test_an_older_library_is_packed_in_steps_and_read_as_before(
         assert found == watched[run]
     ended = [run for run, state in states.items() if state != "running" and (tests[run] or watched[run])]
     packing = store.pack_samples()
-    assert next(packing)[1] == len(ended) > 0
+    assert next(packing) == (0, len(ended)) != (0, 0)
+    next(packing)
     packing.close()  # cancelled: the rest stays in rows
     assert {run: read(store, run) for run in states} == before
     *_, (done, total) = store.pack_samples()
@@ -215,7 +217,7 @@ def test_a_killed_packing_loses_nothing(unpacked: Store, after: int) -> None:
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
         assert process.stdout is not None
-        for _ in range(after):
+        for _ in range(after + 1):
             assert process.stdout.readline() == "0 1\n"
         process.kill()
     assert read(unpacked) == before
@@ -253,6 +255,21 @@ def test_two_processes_pack_the_same_runs(unpacked: Store, monkeypatch: pytest.M
     second.close()
 
 
+def test_the_command_packs(unpacked: Store) -> None:
+    unpacked.close()
+    assert benchwright("--store", unpacked.path, "library", "pack").out == "1 run packed.\n"
+    assert benchwright("--store", unpacked.path, "library", "pack", "--json").json == {"packed": 0, "left": 0}
+    assert rows(unpacked.path, "sample_rows") == 0
+
+
+def test_the_command_names_what_is_left(unpacked: Store) -> None:
+    unpacked.close()
+    with closing(sqlite3.connect(unpacked.path)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        ran = benchwright("--store", unpacked.path, "library", "pack")
+    assert (ran.status, ran.out) == (1, "0 runs packed. 1 left: the library is locked or cannot be written.\n")
+
+
 def test_a_full_disk_leaves_samples_in_rows(unpacked: Store, small_disk: Path) -> None:
     unpacked.close()
     with closing(sqlite3.connect(unpacked.path)) as connection:
@@ -261,7 +278,7 @@ def test_a_full_disk_leaves_samples_in_rows(unpacked: Store, small_disk: Path) -
     store = Store(path)
     before = read(store)
     ballast = fill(small_disk)
-    assert list(store.pack_samples()) == []
+    assert list(store.pack_samples()) == [(0, 1)]
     assert read(store) == before
     assert rows(unpacked.path, "packed_samples") == 0
     ballast.unlink()
