@@ -15,7 +15,17 @@ from pathlib import Path
 
 import pytest
 
-from app.events import Event, RunEnded, RunStarted, SampleRead, State, TelemetryRead, TrialEnded, TrialStarted
+from app.events import (
+    Event,
+    RunDetached,
+    RunEnded,
+    RunStarted,
+    SampleRead,
+    State,
+    TelemetryRead,
+    TrialEnded,
+    TrialStarted,
+)
 from app.store import packed_samples, recorder
 from app.store.errors import StoreError
 from app.store.run_connection import read_back
@@ -131,6 +141,24 @@ def test_a_run_is_packed_at_its_end(store: Store) -> None:
     with store.database.reading() as connection:
         named = "SELECT DISTINCT run_id FROM series JOIN sample_rows ON sample_rows.series = series.id"
         assert connection.exec_driver_sql(named).scalars().all() == [RUN]
+
+
+def test_a_run_under_way_is_not_packed_nor_are_rows_between_its_own(store: Store) -> None:
+    other = RUN + "x"
+    with store.recorder(RUN) as one, store.recorder(other) as two:
+        for first, second in zip(events(), list(events(run=other))[:-1], strict=False):
+            one.record(first)
+            one.flush()
+            two.record(second)
+            two.flush()
+        two.record(RunDetached(other))
+        with store.database.writing() as connection:
+            assert packed_samples.pack(connection, other) == 0
+        before = read(store, other)
+        one.record(RunEnded(RUN, State.DONE))
+    assert read(store, other) == before
+    assert read(store) == before
+    assert rows(store.path, "packed_samples") > 0 < rows(store.path, "sample_rows")
 
 
 def test_samples_recorded_after_packing_follow(unpacked: Store) -> None:
