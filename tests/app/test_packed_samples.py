@@ -36,10 +36,13 @@ from suites.vocab import Figure, Sample
 from tests.app import run_events
 from tests.app.run_events import CPU_BUSY, IOPS, P99, READ
 from tests.app.stores import RUN, record, store
+from tests.messages import messages
 from tests.program import benchwright
 from tests.small_disk import fill, small_disk
 
 __all__ = ["small_disk", "store"]  # fixtures
+
+MESSAGES = messages("app-store", "test_packed_samples")
 
 STORES = Path(__file__).parents[1] / "data" / "store"
 
@@ -295,7 +298,7 @@ def test_the_command_names_what_is_left(unpacked: Store) -> None:
     with closing(sqlite3.connect(unpacked.path)) as other:
         other.execute("BEGIN IMMEDIATE")
         ran = benchwright("--store", unpacked.path, "library", "pack")
-    assert (ran.status, ran.out) == (1, "0 runs packed. 1 left: the library is locked or cannot be written.\n")
+    assert (ran.status, ran.out) == (1, MESSAGES["what_is_left"] + "\n")
 
 
 def test_a_full_disk_leaves_samples_in_rows(unpacked: Store, small_disk: Path) -> None:
