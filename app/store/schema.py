@@ -1,4 +1,4 @@
-"""Tables of the library, format 15. Any change of them needs a new format and a converter from this one.
+"""Tables of the library, format 16. Any change of them needs a new format and a converter from this one.
 
 A change that only adds tables or columns keeps READ_FORMAT, so that older programs can read the new library.
 """
@@ -30,7 +30,7 @@ from sqlalchemy import (
 from sqlalchemy.schema import CreateColumn
 
 APPLICATION_ID = 0x42575231  # "BWR1"; identifies a library, also to file(1)
-FORMAT = 15
+FORMAT = 16
 """Format required to write this library: the file's user_version."""
 
 READ_FORMAT = 6
@@ -145,6 +145,7 @@ findings = Table(
     Column("changes", Text, nullable=False),  # JSON object
     Column("install", Text),
     Column("clock", Float),  # since format 13: when it was seen during a trial, on its host's clock
+    Column("checks", Integer),  # since format 16: version of the checks of the verdict that raised it, else NULL
     Index("findings_of_run", "run_id"),
 )
 
@@ -159,7 +160,37 @@ verdicts = Table(  # since format 5
     Column("limited_by", Text),
     Column("summary", Text, nullable=False),
     Column("findings", Text, nullable=False),  # JSON list of the findings it is based on
+    Column("checks", Integer, nullable=False, server_default="0"),  # since format 16: version of the checks; 0: unknown
     Index("verdicts_of_run", "run_id"),
+    Index("verdicts_by_checks", "checks", "run_id"),  # since format 16
+)
+
+earlier_verdicts = Table(  # since format 16: those that a later version of the checks replaced
+    "earlier_verdicts",
+    _tables,
+    Column("id", Integer, primary_key=True),
+    _run_id(),
+    Column("step", Text),
+    Column("host", Text),
+    Column("level", Text, nullable=False),
+    Column("limited_by", Text),
+    Column("summary", Text, nullable=False),
+    Column("findings", Text, nullable=False),
+    Column("checks", Integer, nullable=False),
+    Column("replaced", Text, nullable=False),
+    Index("earlier_verdicts_of_run", "run_id"),
+)
+
+recalls = Table(  # since format 16: runs whose trust a later version of the checks changed
+    "recalls",
+    _tables,
+    Column("run_id", ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
+    Column("was", Text, nullable=False),
+    Column("now", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("checks", Integer, nullable=False),
+    Column("replaced", Text, nullable=False),
+    Column("dismissed", Text),
 )
 
 metrics = Table(
@@ -462,7 +493,7 @@ def rows_of_run(run_id: str) -> Iterator[tuple[Table, Select[Any]]]:
 def upgrade(connection: Connection) -> None:
     """Upgrade a library of any older format: add missing tables and columns, convert pins to baselines.
 
-    Formats 2 to 15 only added tables, columns and indexes, so that no steps in between are needed. Summaries
+    Formats 2 to 16 only added tables, columns and indexes, so that no steps in between are needed. Summaries
     before SUMMARY_FORMAT are written anew later: run_summaries.complete().
     """
     _tables.create_all(connection)
