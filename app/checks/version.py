@@ -3,6 +3,6 @@
 CHECKS_VERSION = 1
 """Version of everything that decides a verdict on stored evidence: checks, limits, parsers and the verdict itself.
 
-Raise it when a verdict on a stored run may change. tests/app/test_checks_version.py has the digest of the code that
-decides, and fails when that changes.
+Raise it when a verdict on a stored run may change. tests/app/test_checks_version.py fails when the code that decides,
+or a verdict on captured results, has changed without it.
 """
