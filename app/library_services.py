@@ -242,7 +242,9 @@ class LibraryServices(ABC):
         wanted = [self._store.load(run).summary.id for run in runs]
         if every:
             wanted = [row.id for row in self.library().rows if row.summary.state is not State.RUNNING]
-        yield from rejudge(self._store, wanted or ([] if runs or every else self.outdated_runs()), dry_run=dry_run)
+        chosen = bool(runs) or every
+        wanted = wanted if chosen else self.outdated_runs()
+        yield from rejudge(self._store, wanted, dry_run=dry_run, judged_too=chosen)
 
     def dismiss_recalls(self, runs: Sequence[str]) -> None:
         """Record that the user closed the notice of what later checks changed in runs."""

@@ -112,8 +112,12 @@ def _reason(old: Verdict, new: Verdict) -> str:
     return title if last is new or not title else f"no longer “{title}”"
 
 
-def rejudge(store: "Store", runs: Sequence[str], *, dry_run: bool = False) -> Iterator[JudgedRun]:
+def rejudge(
+    store: "Store", runs: Sequence[str], *, dry_run: bool = False, judged_too: bool = False
+) -> Iterator[JudgedRun]:
     """Judge `runs` again and store their verdicts, unless it is a `dry_run`; yield each as it is judged.
+
+    A run that the present checks have judged, as another process may have meanwhile, is left out unless `judged_too`.
 
     Verdicts are stored several runs at a time; those of the last half second are lost, and made again the next time,
     if it is closed before its end. Raises StoreError if the library cannot be read or written.
@@ -124,7 +128,9 @@ def rejudge(store: "Store", runs: Sequence[str], *, dry_run: bool = False) -> It
         so_far = JudgedRun(run, done, len(runs))
         found = None
         try:
-            found = _judged(store, run)
+            record = store.load(run)
+            if judged_too or not is_judged(record):
+                found = _judged(store, record)
         except BenchwrightError as error:  # damaged, or deleted meanwhile
             so_far = replace(so_far, problem=error.message)
         except Exception as error:  # a defect of a check must not keep the other runs from being judged
@@ -140,7 +146,12 @@ def rejudge(store: "Store", runs: Sequence[str], *, dry_run: bool = False) -> It
         yield so_far
 
 
-def _judged(store: "Store", run: str) -> NewVerdicts:
-    record = store.load(run)
+def is_judged(record: RunRecord) -> bool:
+    """Return whether all verdicts of a run are of the present version of the checks, or of a later one."""
+    return bool(record.verdicts) and all(one.checks >= CHECKS_VERSION for one in record.verdicts)
+
+
+def _judged(store: "Store", record: RunRecord) -> NewVerdicts:
+    run = record.summary.id
     content = b"" if record.read_from is None else store.imported_content(run)
     return new_verdicts(record, store.samples(run), store.telemetry(run), content)
