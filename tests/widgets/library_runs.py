@@ -12,6 +12,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 from unittest.mock import patch
 
+from app.checks.version import CHECKS_VERSION
 from app.events import (
     Event,
     FactsRead,
@@ -135,7 +136,7 @@ def _judged(made: Made) -> Iterator[Event]:
         return
     shown = f"{made.trust.value.capitalize()}: IOPS, median of {len(made.iops)} trials, limited by the device."
     findings = () if made.trust is Trust.VALID else (FINDING,)
-    verdict = Verdict(made.trust, Limiter.DEVICE, shown, findings, DISK, made.host)
+    verdict = Verdict(made.trust, Limiter.DEVICE, shown, findings, DISK, made.host, CHECKS_VERSION)
     yield VerdictReached(verdict)
     yield VerdictReached(replace(verdict, step=None, host=None))
 

@@ -7,7 +7,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QMenu
 
 from app.rejudging.recall_groups import RecallGroup, notice_of
-from app.run_filter import RunFilter, parse_filter
+from app.run_filter import parse_filter
 from suites.quantities import count_text
 from widgets.parts.controls import push_button
 from widgets.parts.notice import Notice
@@ -32,10 +32,12 @@ class RecallBar(Notice):
         self.show_button = push_button("Show runs", self._show_first, tip="Show these runs in the table")
         self.close_button = push_button("Close", self._dismiss, tip="Close until another verdict changes")
         self.menu = QMenu(self)
+        self.menu_button = push_button("Show runs", tip="Choose which of these runs the table shows")
+        self.menu_button.setMenu(self.menu)
         row = self.layout()
-        if row is not None:
-            row.addWidget(self.show_button)
-            row.addWidget(self.close_button)
+        for button in (self.show_button, self.menu_button, self.close_button):
+            if row is not None:
+                row.addWidget(button)
 
     def show_groups(self, groups: Sequence[RecallGroup]) -> None:
         """Show what changed; nothing hides the bar."""
@@ -51,13 +53,11 @@ class RecallBar(Notice):
             self.menu.addAction(visible(one.text), partial(self.filter_chosen.emit, one.filter))
         runs = count_text(sum(len(one.rows) for one in groups), "run")
         self.menu.addAction(f"All {runs} that changed", partial(self.filter_chosen.emit, parse_filter(ALL_CHANGED)))
-        self.show_button.setMenu(self.menu if len(groups) > 1 else None)
+        self.show_button.setVisible(len(groups) == 1)
+        self.menu_button.setVisible(len(groups) > 1)
 
     def _show_first(self) -> None:
-        """Show the runs of the only group; several are in the menu."""
-        if len(self._groups) == 1:
-            chosen: RunFilter = self._groups[0].filter
-            self.filter_chosen.emit(chosen)
+        self.filter_chosen.emit(self._groups[0].filter)
 
     def _dismiss(self) -> None:
         self.dismissed.emit([row.id for one in self._groups for row in one.rows])
