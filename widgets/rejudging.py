@@ -48,10 +48,10 @@ class Rejudging(QObject):
         """Whether runs are judged now."""
         return self._job is not None
 
-    def start(self, seconds: float = DELAY) -> None:
-        """Begin after some seconds, unless it is under way."""
+    def start(self, seconds: float | None = None) -> None:
+        """Begin after some seconds, by default DELAY, unless it is under way."""
         if self._job is None:
-            self._timer.start(round(1000 * seconds))
+            self._timer.start(round(1000 * (DELAY if seconds is None else seconds)))
 
     def restart(self) -> None:
         """Begin anew with another library."""

@@ -13,12 +13,16 @@ def version_text(verdict: Verdict) -> str:
 
 
 def recall_text(record: RunRecord) -> str:
-    """Return what a later version changed: ``Was valid until checks version 2.`` Empty if nothing."""
+    """Return what a later version changed and why: ``Was valid until checks version 2: Page cache…``; empty if nothing.
+
+    Of a change that the verdict of the run does not have, it names the trust that a step has now.
+    """
     recall = record.recall
     if recall is None:
         return ""
-    reason = f" Now {recall.text}." if record.verdict is None or record.verdict.trust.value != recall.now else ""
-    return f"{first_upper(recall.past)}.{reason}"
+    of_run = record.verdict is not None and record.verdict.trust.value == recall.now
+    now = recall.reason if of_run else recall.text
+    return f"{first_upper(recall.past)}{f': {now}' if now else ''}."
 
 
 def earlier_verdicts(record: RunRecord) -> tuple[EarlierVerdict, ...]:

@@ -41,15 +41,14 @@ class RecallGroup:
 
     @property
     def baseline_text(self) -> str:
-        """Which baselines contain any of the runs: ``Baseline nightly contains 2 of them.``; empty if none does."""
+        """Which baselines contain any of the runs: ``Baseline “nightly” contains 2 of them.``; empty if none does."""
         names = self.baselines
         if not names:
             return ""
         pinned = sum(bool(row.baselines) for row in self.rows)
-        what = (
-            f"Baseline {names[0]} contains" if len(names) == 1 else f"Baselines {listed(names, MOST_BASELINES)} contain"
-        )
-        return f"{what} {pinned} of them."
+        if len(names) == 1:
+            return f"Baseline “{names[0]}” contains {pinned} of them."
+        return f"Baselines {listed([f'“{name}”' for name in names], MOST_BASELINES)} contain {pinned} of them."
 
     @property
     def filter(self) -> RunFilter:

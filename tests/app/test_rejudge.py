@@ -29,6 +29,7 @@ from tests.app.stores import RUN, record
 from tests.app.test_calibration import calibration
 from tests.app.test_store_formats import STORES
 from tests.checks_digest import captured
+from tests.program import BAD_INPUT, DONE, FAILED, benchwright
 
 VALID, BRIEF, NETWORK = "20261128-192604-ce4h", "20261128-192616-5udf", "20261128-192622-a326"
 IMPORTED, REDACTED = "20261128-194122-sms3", "20261128-193845-2ygs"
@@ -159,7 +160,7 @@ def test_the_notice_names_baselines_first_and_its_filter_finds_its_runs(
     first, *others = groups = recall_groups(upgraded.library().rows)
     assert [row.id for row in first.rows] == [NETWORK, VALID]
     assert first.text == "2 runs of November 2026 are now doubtful: Page cache served part of the I/O"
-    assert first.baseline_text == "Baseline nightly contains 1 of them."
+    assert first.baseline_text == "Baseline “nightly” contains 1 of them."
     title, more = notice_of(groups)
     assert title == f"{first.text}."
     assert more.startswith(first.baseline_text)
@@ -332,3 +333,48 @@ def test_a_calibration_that_was_made_after_a_run_does_not_change_its_verdict() -
         replace(calibration(suite="fio"), made=(began + timedelta(days=days)).isoformat()) for days in (-1, 1)
     )
     assert rejudge._as_it_was(replace(run, calibrations=(after, before))).calibrations == (before,)
+
+
+def test_the_command_shows_what_changes_before_it_stores_it(workstation: Workstation) -> None:
+    """As a process of its own, on a library of an earlier version in which a verdict has been made to differ."""
+    path = workstation.library_path
+    with workstation._store.database.writing() as connection:
+        connection.exec_driver_sql(f"UPDATE verdicts SET level = 'invalid' WHERE run_id = '{VALID}'")
+    workstation.pin(NETWORK, "nightly")
+    workstation.close()
+    planned = benchwright("--store", path, "rejudge", "--dry-run")
+    assert planned.status == DONE
+    assert planned.out.splitlines()[0] == "1 run of November 2026 is now valid"
+    assert "11 runs would be judged" not in planned.out
+    assert f"12 runs would be judged by checks version {CHECKS_VERSION}, the trust of 1 changed." in planned.out
+    done = benchwright("--store", path, "rejudge", "--json").json
+    (changed,) = done["changed"]
+    assert (changed["run"], changed["was"], changed["now"]) == (VALID, "invalid", "valid")
+    assert (done["judged"], done["failed"], done["stored"]) == (12, {}, True)
+    shown = benchwright("--store", path, "show", VALID).out
+    assert f"Judged by checks version {CHECKS_VERSION}. Was invalid until checks version {CHECKS_VERSION}." in shown
+    assert "checks of an unknown version: Valid: " in shown
+    assert len(benchwright("--store", path, "show", "--json", VALID).json["earlier_verdicts"]) == 2
+    assert benchwright("--store", path, "list", "--json", "recall:yes").json[0]["id"] == VALID
+    refused = benchwright("--store", path, "rejudge", REDACTED)
+    assert refused.status == FAILED
+    assert f"{REDACTED} keeps its verdict: The imported file is not stored." in refused.out
+    assert benchwright("--store", path, "rejudge", "--all", VALID).status == BAD_INPUT
+
+
+def test_what_was_replaced_goes_with_its_run(
+    upgraded: Workstation, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with_check(monkeypatch)
+    list(upgraded.rejudge())
+    *_, last = upgraded.export_library([VALID], tmp_path / "bundle.sqlite3")
+    assert last.whole
+    with closing(Workstation(tmp_path / "bundle.sqlite3", tmp_path / "hosts.toml")) as other:
+        ours, theirs = upgraded.load(VALID), other.load(VALID)
+        assert theirs.earlier == ours.earlier
+        assert theirs.recall == ours.recall
+        assert [one.checks for one in theirs.raised] == [one.checks for one in ours.raised]
+        other.delete(VALID)
+        with other._store.database.reading() as connection:
+            for table in ("earlier_verdicts", "recalls"):
+                assert connection.exec_driver_sql(f"SELECT count(*) FROM {table}").scalar_one() == 0
