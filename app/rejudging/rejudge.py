@@ -104,12 +104,17 @@ def _recall(record: RunRecord, verdicts: Sequence[Verdict]) -> Recall | None:
 
 
 def _reason(old: Verdict, new: Verdict) -> str:
-    """Return the title of the finding that made the trust lower, or that no longer does."""
-    first, last = (old, new) if new.trust.rank > old.trust.rank else (new, old)
+    """Return the title of the finding that made the trust lower, or that no longer does; empty if it is none."""
+    if new.trust.rank > old.trust.rank:
+        return next(_added(old, new), new.findings[0].title if new.findings else "")
+    gone = next(_added(new, old), "")
+    return gone and f"no longer “{gone}”"
+
+
+def _added(first: Verdict, second: Verdict) -> Iterator[str]:
+    """Yield the titles of the findings of the second verdict that the first has not, those that count most first."""
     known = {(one.id, one.severity) for one in first.findings}
-    titles = [one.title for one in last.findings if (one.id, one.severity) not in known]
-    title = (titles or [one.title for one in last.findings] or [""])[0]
-    return title if last is new or not title else f"no longer “{title}”"
+    yield from (one.title for one in second.findings if (one.id, one.severity) not in known)
 
 
 def rejudge(

@@ -241,9 +241,9 @@ def recalled(workstation: Workstation, runs: Iterable[str], trust: Trust, title:
     for run in runs:
         record = workstation._store.load(run)
         finding = replace(FINDING, id="recalled", title=title, measured="58 % of the bytes came from memory.")
-        said = f"{trust.value.capitalize()}: {title}."
+        text = f"{trust.value.capitalize()}: {title}."
         verdicts = tuple(
-            replace(one, trust=trust, summary=said, findings=(finding, *one.findings)) for one in record.verdicts
+            replace(one, trust=trust, summary=text, findings=(finding, *one.findings)) for one in record.verdicts
         )
         was = record.verdicts[-1].trust
         recall = Recall(was, trust, title, CHECKS_VERSION + 1, "2026-11-28T09:00:00.000+00:00")
