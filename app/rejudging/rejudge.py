@@ -129,18 +129,13 @@ def rejudge(
     """
     waiting: list[NewVerdicts] = []
     since = time.monotonic()
-    for done, run in enumerate(runs, 1):
-        so_far = JudgedRun(run, done, len(runs))
-        found = None
-        try:
-            record = store.load(run)
-            if judged_too or not is_judged(record):
-                found = _judged(store, record)
-        except BenchwrightError as error:  # damaged, or deleted meanwhile
-            so_far = replace(so_far, problem=error.message)
-        except Exception as error:  # a defect of a check must not keep the other runs from being judged
-            log.exception("the run %s could not be judged", run)
-            so_far = replace(so_far, problem=f"Internal error: {type(error).__name__}.")
+    for done, (run, record) in enumerate(_records(store, runs), 1):
+        found, problem = None, ""
+        if isinstance(record, BenchwrightError):  # damaged, or deleted meanwhile
+            problem = record.message
+        elif judged_too or not is_judged(record):
+            found, problem = _attempted(store, record)
+        so_far = JudgedRun(run, done, len(runs), problem=problem)
         if found is not None:
             recall = found.recall if found.recall != found.record.recall else None
             so_far = replace(so_far, recall=recall, differs=found.differ)
@@ -151,12 +146,37 @@ def rejudge(
         yield so_far
 
 
+READ_TOGETHER = 20
+"""Runs whose records are read at once, which is faster: a read transaction that stays open delays checkpoints."""
+
+
+def _records(store: "Store", runs: Sequence[str]) -> Iterator[tuple[str, RunRecord | BenchwrightError]]:
+    """Yield the ids of runs with their records, or with the reason why one cannot be read."""
+    for at in range(0, len(runs), READ_TOGETHER):
+        part = runs[at : at + READ_TOGETHER]
+        found: list[tuple[str, RunRecord | BenchwrightError]] = []
+        with store.loading(part) as load:
+            for run in part:
+                try:
+                    found.append((run, load(run)))
+                except BenchwrightError as error:
+                    found.append((run, error))
+        yield from found
+
+
 def is_judged(record: RunRecord) -> bool:
     """Return whether all verdicts of a run are of the present version of the checks, or of a later one."""
     return bool(record.verdicts) and all(one.checks >= CHECKS_VERSION for one in record.verdicts)
 
 
-def _judged(store: "Store", record: RunRecord) -> NewVerdicts:
+def _attempted(store: "Store", record: RunRecord) -> tuple[NewVerdicts | None, str]:
+    """Return the new verdicts on a run, or the reason why it has none."""
     run = record.summary.id
-    content = b"" if record.read_from is None else store.imported_content(run)
-    return new_verdicts(record, store.samples(run), store.telemetry(run), content)
+    try:
+        content = b"" if record.read_from is None else store.imported_content(run)
+        return new_verdicts(record, store.samples(run), store.telemetry(run), content), ""
+    except BenchwrightError as error:  # deleted meanwhile, or not to be judged
+        return None, error.message
+    except Exception as error:  # a defect of a check must not keep the other runs from being judged
+        log.exception("the run %s could not be judged", run)
+        return None, f"Internal error: {type(error).__name__}."
