@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-WRITE_INTERVAL = 0.5
-"""Seconds for which verdicts are gathered before they are stored together."""
+WRITE_INTERVAL = 2.0
+"""Seconds for which verdicts are gathered before they are stored together: who shows the list reads it again then."""
 
 
 class NotJudgedError(BenchwrightError):
@@ -124,7 +124,7 @@ def rejudge(
 
     A run that the present checks have judged, as another process may have meanwhile, is left out unless `judged_too`.
 
-    Verdicts are stored several runs at a time; those of the last half second are lost, and made again the next time,
+    Verdicts are stored several runs at a time; those of the last two seconds are lost, and made again the next time,
     if it is closed before its end. Raises StoreError if the library cannot be read or written.
     """
     waiting: list[NewVerdicts] = []
