@@ -227,8 +227,11 @@ def test_two_processes_at_once_judge_each_run_once(upgraded: Workstation, monkey
     next(first)
     with closing(Workstation(upgraded.library_path, upgraded.library_path.with_name("h.toml"))) as other:
         list(other.rejudge())
+        other.dismiss_recalls([VALID])
     list(first)
     record = upgraded.load(VALID)
+    assert record.recall is not None
+    assert record.recall.dismissed is not None, "the first wrote over what the other had stored"
     assert len(record.earlier) == len(record.verdicts), "each verdict was replaced once"
     assert len(record.findings) == len({(one.id, one.step, one.host) for one in record.findings})
 
@@ -322,6 +325,7 @@ def test_a_finding_of_the_end_of_a_trial_is_not_taken_for_one_seen_during_it() -
     made = FindingRaised(replace(run_events.FINDING, id="other-process", measured="c"), 1, checks=1)
     run = run_events.run_record("a", (1.0,))
     assert tuple(seen_by_the_run(run.with_raised((seen, during, ended, made)))) == (seen, during)
+    assert tuple(seen_by_the_run(run.with_raised((seen, made)))) == (seen,)
     old = FindingRaised(replace(ended.finding, measured="9 %. In 2 of 3 trials."), 1)
     assert tuple(seen_by_the_run(run.with_raised((seen, ended, old)))) == (seen, ended), "before format 13: kept"
 
