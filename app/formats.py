@@ -206,7 +206,7 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> Json:
 
 
 def verdict_to_json(verdict: Verdict) -> Json:
-    """Return the public form of a verdict: level, limited_by, summary, findings."""
+    """Return the public form of a verdict: level, limited_by, summary, checks (their version), findings."""
     written = published(verdict)
     findings = [finding_to_json(finding) for finding in verdict.findings]
-    return {name: written[name] for name in ("level", "limited_by", "summary")} | {"findings": findings}
+    return {name: written[name] for name in ("level", "limited_by", "summary", "checks")} | {"findings": findings}

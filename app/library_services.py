@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from app.events import State
 from app.margins import DEFAULTS, Margins
 from app.plans.plan import ELSEWHERE
 from suites.errors import BenchwrightError
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from app.ranking.candidates import RankingCriteria
     from app.ranking.ranking import Ranking
     from app.records import Band, Calibration, RunRecord, RunSummary, SampleSeries
+    from app.rejudging.rejudge import JudgedRun
     from app.sample_size.pilot import Pilot, PilotQuery
     from app.sample_statistics import WithinTrials
     from app.saved_margins import SavedMargins
@@ -224,6 +226,38 @@ class LibraryServices(ABC):
         """
         self.check_writable()
         yield from self._store.delete_runs(runs)
+
+    # Verdicts of earlier versions of the checks
+
+    def outdated_runs(self) -> list[str]:
+        """Return the ended runs whose verdict is missing, or of an earlier version of the checks, newest first."""
+        from app.checks.version import CHECKS_VERSION
+
+        return self._store.outdated(CHECKS_VERSION)
+
+    def rejudge(self, runs: Sequence[str] = (), *, every: bool = False, dry_run: bool = False) -> Iterator[JudgedRun]:
+        """Judge runs again by the present checks, by default outdated_runs(), or `every` ended run; yield each.
+
+        What the verdicts replace is kept. A `dry_run` stores nothing. Closed before its end, the rest stays outdated.
+        """
+        from app.rejudging.rejudge import rejudge
+
+        if not dry_run:
+            self.check_writable()
+        wanted = [self._store.load(run).summary.id for run in runs]
+        if every:
+            wanted = [row.id for row in self.library().rows if row.summary.state is not State.RUNNING]
+        chosen = bool(runs) or every
+        wanted = wanted if chosen else self.outdated_runs()
+        yield from rejudge(self._store, wanted, dry_run=dry_run, judged_too=chosen)
+
+    def dismiss_recalls(self, runs: Sequence[str]) -> None:
+        """Record that the user closed the notice of what later checks changed in runs."""
+        self._store.dismiss_recalls(runs)
+
+    def recorded_runs(self) -> frozenset[str]:
+        """Return the runs that a process records now."""
+        return self._store.recorded()
 
     # Baselines
 

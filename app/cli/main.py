@@ -40,6 +40,7 @@ VERBS = {
     "profile": "profiles:profile",
     "queue": "queue:queue",
     "quick": "runs:quick",
+    "rejudge": "rejudge:rejudge",
     "rounds": "studies:rounds",
     "run": "runs:run",
     "restore": "run_list:restore",
@@ -59,6 +60,7 @@ SECTIONS = {
     "Results": (
         "list",
         "show",
+        "rejudge",
         "acknowledge",
         "annotate",
         "compare",
