@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from app.outputs.pasted_text import Line, decoded_lines, dedented, lines_of, plain, rejoined, uncut
-from app.outputs.surroundings import without_surroundings
+from app.outputs.surroundings import without_panes, without_surroundings
 from suites import registry
 from suites.command.program_rules import name_of, starts
 from suites.command_line import lines_of as shell_commands
@@ -41,8 +41,8 @@ _TOKENS = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]')
 _OPENED = re.compile(r"(?:^|(?<=[\s=:>(|,]))(?:\{(?=\s*(?:$|\"))|\[(?=\s*(?:$|[\[{])))")
 """The bracket that begins a document or a value in one."""
 
-_NAMED_VALUE = re.compile(r'"\s*:[\s\[{]*$')
-"""What precedes a value in a document."""
+_NAMED_VALUE = re.compile(r'[^{]*"\s*:[\s\[{"]*$')
+"""What precedes a value in a line of a document with several lines."""
 
 _JSON_LINE = re.compile(r"\s*(?:[\"{}\[\]:,\d-]|true\b|false\b|null\b|$)")
 """A line that may be inside a document."""
@@ -131,10 +131,10 @@ LONGEST_PREFIX = 200
 
 def own_text(line: str) -> int | None:
     """Return the position in a line at which text of a tool begins; None if it has none."""
-    if has_own(line):
+    if has_own(line) or line.strip() in {"{", "["}:
         return 0
     match = _within_line().search(line, 1, 2 * LONGEST_PREFIX)
-    if match is None or match.start() > LONGEST_PREFIX or _NAMED_VALUE.search(line, 0, match.start()):
+    if match is None or match.start() > LONGEST_PREFIX or _NAMED_VALUE.match(line, 0, match.start()):
         return None
     return match.start()
 
@@ -151,7 +151,7 @@ def recognise(text: str) -> Recognition:
     lines rejoined that a mail program or a terminal broke.
     """
     lines = lines_of(text)
-    first, second = plain(lines), plain(decoded_lines(lines))
+    first, second = (without_panes(plain(given), has_own) for given in (lines, decoded_lines(lines)))
     best, best_lines = _read_lines(first), first
     for given in [] if best.is_whole else [first] if first == second else [first, second]:
         for reading in (given, without_surroundings(given, own_text)):
@@ -338,7 +338,8 @@ def _read_segment(segment: Sequence[_TextLine]) -> Iterator[FoundOutput | Unread
     at = [index for index, line in enumerate(segment) if line.is_own and not line.command]
     if not at:
         return
-    near = [line for line in segment[max(0, at[0] - AROUND) : at[-1] + 1 + AROUND] if not line.command]
+    start = at[0] if segment[at[0]].begun else max(0, at[0] - AROUND)
+    near = [line for line in segment[start : at[-1] + 1 + AROUND] if not line.command]
     text = "\n".join(dedented([line.text for line in near], segment[at[0]].text)) + "\n"
     stripped = [segment[index].text.strip() for index in at]
     best: tuple[tuple[int, ...], OutputFormat, tuple[ToolOutput, ...]] | None = None

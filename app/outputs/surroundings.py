@@ -6,7 +6,7 @@ the numbers in it, loses it, and what most of these lines end with.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
@@ -32,6 +32,44 @@ _MARK = re.compile(r"""[ \t]*["'`|\\]""")
 """Where the text after that of a tool begins; a tool’s own seldom has these characters."""
 
 _ENDS = " \t\"'`,;|\\}"
+
+
+FEWEST_LINES = 2
+"""Lines that have the border of a pane in one column."""
+
+_BORDER = re.compile(r"(?<=[ \t])\|")
+
+
+def without_panes(lines: Sequence[Line], has_own: Callable[[str], bool]) -> list[Line]:
+    """Return `lines` with text that is beside that of a tool, after a | in one column, below all others.
+
+    A parser may take what follows a figure in its line for a part of it.
+    """
+    cuts: dict[int, tuple[str, str]] = {}
+    begun: dict[int, int] = {}
+    for index in range(len(lines) + 1):
+        columns = {match.start() for match in _BORDER.finditer(lines[index].text)} if index < len(lines) else set()
+        for column in [each for each in begun if each not in columns]:
+            start = begun.pop(column)
+            if index - start >= FEWEST_LINES:
+                run = range(start, index)
+                sides = {at: (lines[at].text[:column], lines[at].text[column + 1 :]) for at in run}
+                for at, (left, right) in _of_tool(sides, has_own).items():
+                    cuts.setdefault(at, (left.rstrip(), right))
+        for column in columns:
+            begun.setdefault(column, index)
+    kept = [replace(line, text=cuts[at][0]) if at in cuts else line for at, line in enumerate(lines)]
+    return [*kept, *(replace(lines[at], text=cuts[at][1]) for at in sorted(cuts))]
+
+
+def _of_tool(sides: Mapping[int, tuple[str, str]], has_own: Callable[[str], bool]) -> dict[int, tuple[str, str]]:
+    """Return the sides of lines with the tool's text first; none if no side is, or if the left one is a prefix."""
+    if any(has_own(left) for left, _ in sides.values()):
+        return dict(sides)
+    differ = len({left for left, _ in sides.values()}) > len(sides) / 2
+    if differ and any(has_own(right) for _, right in sides.values()):
+        return {at: (right, left) for at, (left, right) in sides.items()}
+    return {}
 
 
 @dataclass(slots=True)

@@ -30,7 +30,8 @@ from suites.targets import Target
 from suites.vocab import Resource
 
 _REPORT = re.compile(
-    r"\d{1,18}\+\d{1,18} \S+ \S+$|\d{1,18} ?\S*(?: \([^)]*\))*.* [kKMGTP]?i?B/s$|\d{1,18} bytes transferred in "
+    r"\d{1,18}\+\d{1,18} \S+ \S+$|\d{1,18} bytes transferred in |"
+    r"\d{1,18}\s?[^\W\d_][^|]{0,200}?\d\s?s(?:ec|econds)?[,;、，]\s?[\d.,]{1,20}\s?[kKMGTPEZY]?i?B/s$"
 )
 """A line of dd's report, in any language."""
 
