@@ -4,7 +4,7 @@ import codecs
 import html
 import quopri
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 _BOMS = (
@@ -21,6 +21,8 @@ _CONTROLS = re.compile(r"\x1b\[[0-?]{0,32}[ -/]{0,4}[@-~]|\x1b\][^\x07\x1b]{0,51
 _INVISIBLE = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\u200b-\u200f\u2060\ufeff]")
 _SPACES = re.compile(r"[\u00a0\u2000-\u200a\u202f\u205f\u3000]")
 _QUOTE = re.compile(r"[ \t]{0,8}(?:>[ \t]?)+")
+_ENDING = re.compile(r"(?:[ \t]*<br ?/?>|[ \t]{2,}\|)$")
+"""End of a line in a table: a parser may take it for a part of the line."""
 _FENCE = re.compile(r"[ \t]*(?:```|~~~)\S*[ \t]*")
 _WRAPPED = range(56, 90)
 """Characters of a line that a mail program may have broken; they break at 72 to 80."""
@@ -63,6 +65,11 @@ def _unquoted(line: str) -> str:
     return "" if _FENCE.fullmatch(line) else line
 
 
+def without_ending(line: Line) -> Line:
+    """Return a line without the border of a table after it."""
+    return replace(line, text=_ENDING.sub("", line.text))
+
+
 # Panes: text side by side in a terminal, and boxes around it
 
 
@@ -96,6 +103,8 @@ _BREAK = re.compile(
 """A line break of HTML, and the beginning and end of a block in it, in Jira and in forums."""
 _MARKUP = re.compile(rf"&(?:gt|lt|amp|quot|nbsp|#x?\w{{1,6}});|{_BREAK.pattern}|</?(?:code|span|td)\b", re.IGNORECASE)
 _QUOTED_PRINTABLE = re.compile(r"=(?:[0-9A-F]{2}|$)")
+_SURE = re.compile("=(?:3D|$)")
+"""An encoded = and the end of a line that goes on."""
 _STRING = re.compile(r"""(?<!\\)(["'])((?:\\.|(?!\1)[^\\])*)(?:\1|$)""")
 """A string with quotation marks; the rest of the line if its end is missing."""
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
@@ -122,7 +131,9 @@ def decoded_lines(lines: Sequence[Line]) -> list[Line]:
 def _of_mail(lines: Sequence[Line]) -> list[Line]:
     """Return `lines` without the encoding quoted-printable (RFC 2045, 6.7), if each = in them belongs to it."""
     marks = sum(line.text.count("=") for line in lines)
-    if not marks or marks != sum(len(_QUOTED_PRINTABLE.findall(line.text)) for line in lines):
+    if not any(_SURE.search(line.text) for line in lines) or marks != sum(
+        len(_QUOTED_PRINTABLE.findall(line.text)) for line in lines
+    ):
         return list(lines)
     found: list[Line] = []
     goes_on = False
@@ -179,12 +190,15 @@ def unescaped(text: str) -> str:
 # Broken lines
 
 
-def rejoined(lines: Sequence[Line]) -> list[Line]:
-    """Return `lines` with each that is as long as a mail program leaves one joined with a short one after it."""
+def rejoined(lines: Sequence[Line], has_own: Callable[[str], bool]) -> list[Line]:
+    """Return `lines` with each that is as long as a mail program leaves one joined with a short one after it.
+
+    A line that is one of a tool by itself, for which `has_own` is true, does not go on from another.
+    """
     found: list[Line] = []
     before = 0
     for line in lines:
-        if before in _WRAPPED and line.text.strip() and len(line.text) < before:
+        if before in _WRAPPED and line.text.strip() and len(line.text) < before and not has_own(line.text):
             found[-1] = replace(found[-1], text=f"{found[-1].text} {line.text.strip()}")
         else:
             found.append(line)
@@ -196,7 +210,7 @@ FEWEST_CUT = 2
 """Lines as wide as a terminal, after which it has cut the longer ones."""
 
 
-def uncut(lines: Sequence[Line]) -> list[Line]:
+def uncut(lines: Sequence[Line], has_own: Callable[[str], bool]) -> list[Line]:
     """Return `lines` with each that is as wide as the terminal joined with the next one, which continues it."""
     widest = max((len(line.text) for line in lines), default=0)
     if widest < _WRAPPED[0] or sum(len(line.text) == widest for line in lines) < FEWEST_CUT:
@@ -204,7 +218,7 @@ def uncut(lines: Sequence[Line]) -> list[Line]:
     found: list[Line] = []
     goes_on = False
     for line in lines:
-        if goes_on:
+        if goes_on and not has_own(line.text):
             found[-1] = replace(found[-1], text=found[-1].text + line.text)
         else:
             found.append(line)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
-from app.outputs.pasted_text import Line, decoded_lines, dedented, lines_of, plain, rejoined, uncut
+from app.outputs.pasted_text import Line, decoded_lines, dedented, lines_of, plain, rejoined, uncut, without_ending
 from app.outputs.surroundings import without_panes, without_surroundings
 from suites import registry
 from suites.command.program_rules import name_of, starts
@@ -41,7 +41,7 @@ _TOKENS = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]')
 _OPENED = re.compile(r"(?:^|(?<=[\s=:>(|,]))(?:\{(?=\s*(?:$|\"))|\[(?=\s*(?:$|[\[{])))")
 """The bracket that begins a document or a value in one."""
 
-_NAMED_VALUE = re.compile(r'[^{]*"\s*:[\s\[{"]*$')
+_NAMED_VALUE = re.compile(r'[^{]*(?:"\s*:(?:\\t|[\s\[{"\\])*|[}\]],\s*)$')
 """What precedes a value in a line of a document with several lines."""
 
 _JSON_LINE = re.compile(r"\s*(?:[\"{}\[\]:,\d-]|true\b|false\b|null\b|$)")
@@ -87,16 +87,21 @@ class Recognition:
     own_lines: int = 0
 
     @property
-    def score(self) -> tuple[int, int, int]:
-        """How much was read: complete results, figures, and lines of tools."""
-        parsed = [one.output.parsed for one in self.found]
-        return sum(one.complete for one in parsed), sum(len(one.figures) for one in parsed), self.own_lines
+    def score(self) -> tuple[int, int, int, int]:
+        """How much was read: complete results, figures, stated values, and lines of tools."""
+        outputs = [one.output for one in self.found]
+        return (
+            sum(one.parsed.complete for one in outputs),
+            sum(len(one.parsed.figures) for one in outputs),
+            sum(len(one.stated) for one in outputs),
+            self.own_lines,
+        )
 
     @property
     def is_whole(self) -> bool:
-        """Whether everything was read."""
+        """Whether nothing but documents was in the text, and each was read."""
         parsed = [one.output.parsed for one in self.found]
-        return bool(parsed) and not self.left_over and all(one.complete and one.figures for one in parsed)
+        return bool(parsed) and not (self.left_over or self.own_lines) and all(one.complete for one in parsed)
 
 
 @cache
@@ -131,12 +136,17 @@ LONGEST_PREFIX = 200
 
 def own_text(line: str) -> int | None:
     """Return the position in a line at which text of a tool begins; None if it has none."""
-    if has_own(line) or line.strip() in {"{", "["}:
+    if begins_own(line):
         return 0
     match = _within_line().search(line, 1, 2 * LONGEST_PREFIX)
     if match is None or match.start() > LONGEST_PREFIX or _NAMED_VALUE.match(line, 0, match.start()):
         return None
     return match.start()
+
+
+def begins_own(line: str) -> bool:
+    """Return whether `line` has text of a tool from its beginning, or begins a document."""
+    return has_own(line) or line.strip() in {"{", "["}
 
 
 def has_own(line: str) -> bool:
@@ -151,13 +161,13 @@ def recognise(text: str) -> Recognition:
     lines rejoined that a mail program or a terminal broke.
     """
     lines = lines_of(text)
-    first, second = (without_panes(plain(given), has_own) for given in (lines, decoded_lines(lines)))
+    first, second = (without_panes(plain(given), begins_own) for given in (lines, decoded_lines(lines)))
     best, best_lines = _read_lines(first), first
     for given in [] if best.is_whole else [first] if first == second else [first, second]:
         for reading in (given, without_surroundings(given, own_text)):
             best, best_lines = _better(best, best_lines, reading)
     for join in () if best.is_whole else (rejoined, uncut):
-        best, best_lines = _better(best, best_lines, join(best_lines))
+        best, best_lines = _better(best, best_lines, join(best_lines, has_own))
     return best
 
 
@@ -170,7 +180,7 @@ def _better(best: Recognition, lines: list[Line], other: list[Line]) -> tuple[Re
 
 
 def _read_lines(lines: Sequence[Line]) -> Recognition:
-    found, rest, cut_off = _documents(lines)
+    found, rest, cut_off = _documents([without_ending(line) for line in lines])
     left = own = 0
     unread: list[UnreadOutput] = []
     for segment in _segments(rest):

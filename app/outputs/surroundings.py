@@ -64,6 +64,8 @@ def without_panes(lines: Sequence[Line], has_own: Callable[[str], bool]) -> list
 
 def _of_tool(sides: Mapping[int, tuple[str, str]], has_own: Callable[[str], bool]) -> dict[int, tuple[str, str]]:
     """Return the sides of lines with the tool's text first; none if no side is, or if the left one is a prefix."""
+    if not any(right.strip() for _, right in sides.values()):
+        return {}
     if any(has_own(left) for left, _ in sides.values()):
         return dict(sides)
     differ = len({left for left, _ in sides.values()}) > len(sides) / 2
@@ -105,8 +107,8 @@ def _prefixes(lines: Iterable[Line], own_text: OwnText) -> list[_Prefix]:
         at = own_text(line.text.rstrip(_ENDS))
         if at:
             counted[_pattern(line.text[:at].rstrip(" \t"))] += 1
-    found = [(text, re.compile(text)) for text, _ in counted.most_common(MOST_PREFIXES) if text]
-    return [_Prefix(pattern, quoted=text.endswith(('"', "'"))) for text, pattern in found]
+    frequent = sorted((text for text in counted if text), key=lambda text: (-counted[text], len(text)))
+    return [_Prefix(re.compile(text), quoted=text.endswith(('"', "'"))) for text in frequent[:MOST_PREFIXES]]
 
 
 def _pattern(prefix: str) -> str:
@@ -159,8 +161,8 @@ def _trim(prefix: _Prefix, own_text: OwnText) -> None:
     tail = _tail(own)
     for index, text in rests.items():
         bare = tail.sub("", text, count=1) if tail is not None else text
-        if prefix.quoted and "\\" in bare:
-            bare = unescaped(bare)
+        if prefix.quoted:
+            bare = unescaped(bare) if "\\" in bare else bare.replace('""', '"')
         rests[index] = bare.rstrip()
 
 

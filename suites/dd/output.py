@@ -20,7 +20,7 @@ MAXIMUM_NOTES = 12
 # GNU: "61440000 bytes (61 MB, 59 MiB) copied, 2.23019 s, 27.5 MB/s"; the words are translated, with a decimal comma in
 # many languages; busybox: "268435456 bytes (256.0MB) copied, 0.120 seconds, 2.1GB/s".
 _REPORT = re.compile(
-    r"^\s*(?P<bytes>[0-9]{1,18})\s?[^\W\d_][^\n]{0,200}?"
+    r"^\s*(?P<bytes>[0-9]{1,18})\s?[^\W\d_]{1,40}(?:\s?[(（]|\s[^\W\d_])[^\n]{0,200}?"
     r"(?P<seconds>[0-9]{1,12}(?:[.,][0-9]{1,12})?(?:e[-+]?[0-9]{1,3})?)\s?s(?:ec|econds)?[,;、，]\s?"
     r"(?:[0-9.,]{1,20}|Infinity)\s?[kKMGTPEZY]?i?B/s\s*$"
 )

@@ -31,7 +31,7 @@ from suites.vocab import Resource
 
 _REPORT = re.compile(
     r"\d{1,18}\+\d{1,18} \S+ \S+$|\d{1,18} bytes transferred in |"
-    r"\d{1,18}\s?[^\W\d_][^|]{0,200}?\d\s?s(?:ec|econds)?[,;、，]\s?[\d.,]{1,20}\s?[kKMGTPEZY]?i?B/s$"
+    r"\d{1,18}\s?[^\W\d_]+(?:\s?[(（]|\s[^\W\d_])[^|:]{0,200}?\d\s?s(?:ec|econds)?[,;、，]\s?[\d.,]{1,20}\s?[kKMGTPEZY]?i?B/s$"
 )
 """A line of dd's report, in any language."""
 
