@@ -55,7 +55,7 @@ MOST_OPENED = 8
 class FoundOutput:
     """A result in a text: its format, the text it was read from, its first line (from 1), and the command line.
 
-    `command` is empty if the text has none before the output. `last_line` is the last line with something of the tool.
+    `command` is empty if the text has none before the output; one that is a loop precedes several.
     """
 
     format: str
@@ -183,8 +183,11 @@ def _read_lines(lines: Sequence[Line]) -> Recognition:
     found, rest, cut_off = _documents([without_ending(line) for line in lines])
     left = own = 0
     unread: list[UnreadOutput] = []
+    loop = ""
     for segment in _segments(rest):
-        results = list(_read_segment(segment)) if len(found) < MOST_OUTPUTS else []
+        command = next((line.command for line in reversed(segment) if line.command), loop)
+        loop = command if is_loop(command) else ""
+        results = list(_read_segment(segment, command)) if len(found) < MOST_OUTPUTS else []
         found += [one for one in results if isinstance(one, FoundOutput)]
         unread += [one for one in results if isinstance(one, UnreadOutput)]
         own += sum(line.is_own or bool(line.command) for line in segment)
@@ -249,7 +252,8 @@ def _documents(lines: Sequence[Line]) -> tuple[list[FoundOutput], list[Line], bo
         else:
             groups.append(_Documents(known, [document.text], line.number, _command_before(rest)))
             last = len(groups) - 1
-    return [found for group in groups for found in _read_group(group)], rest, endless > 0
+    cut_off = endless > 0 and any(_keys().search(line.text) for line in rest)
+    return [found for group in groups for found in _read_group(group)], rest, cut_off
 
 
 def _read_group(group: _Documents) -> Iterator[FoundOutput]:
@@ -280,6 +284,12 @@ def _document(waiting: Sequence[Line], start: int) -> _Document | None:
                 return _Document(whole, count, before, text[match.end() :])
         texts.append(text)
     return None
+
+
+@cache
+def _keys() -> re.Pattern[str]:
+    names = {key for each in formats() for key in each.keys if " " in key or len(key) > len("version")}
+    return re.compile("|".join(f'"{re.escape(name)}"' for name in sorted(names)))
 
 
 def _format_of(text: str) -> OutputFormat | None:
@@ -341,9 +351,8 @@ def _begun_by(line: str) -> frozenset[str]:
     return frozenset(tool for each, tool in formats().items() if each.begins(stripped))
 
 
-def _read_segment(segment: Sequence[_TextLine]) -> Iterator[FoundOutput | UnreadOutput]:
+def _read_segment(segment: Sequence[_TextLine], command: str) -> Iterator[FoundOutput | UnreadOutput]:
     """Yield the results of the format that reads most of a segment, or that of which nothing can be read."""
-    command = next((line.command for line in reversed(segment) if line.command), "")
     tool_command = command_of_tool(command)
     at = [index for index, line in enumerate(segment) if line.is_own and not line.command]
     if not at:
@@ -368,7 +377,7 @@ def _read_segment(segment: Sequence[_TextLine]) -> Iterator[FoundOutput | Unread
         if most is None or own > most[0]:
             most = own, each
     if best is not None:
-        number = segment[0].number
+        number = segment[at[0]].number
         yield from (FoundOutput(best[1].title, one, text, number, command) for one in best[2])
     elif most is not None and (most[0] > 1 or segment[at[0]].begun):
         line = segment[at[0]]
@@ -413,7 +422,7 @@ def command_of_tool(typed: str) -> str:
 
 def is_loop(typed: str) -> bool:
     """Return whether a command line runs a command several times."""
-    return any(not _LOOPS.isdisjoint(words) for words in _commands(typed))
+    return bool(typed) and any(not _LOOPS.isdisjoint(words) for words in _commands(typed))
 
 
 def _commands(typed: str) -> list[list[str]]:

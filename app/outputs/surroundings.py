@@ -4,6 +4,7 @@ Where the text of a tool begins within a line, what precedes it is a prefix. Eac
 the numbers in it, loses it, and what most of these lines end with.
 """
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,6 +18,9 @@ OwnText = Callable[[str], int | None]
 
 MOST_PREFIXES = 12
 """Prefixes of a text that are left out, the most frequent first."""
+
+MOST_LINES = 100_000
+"""Lines of a text in which prefixes are sought."""
 
 MOST_MARKS = 12
 """Places of a line at which the text after that of the tool may begin."""
@@ -103,7 +107,7 @@ def without_surroundings(lines: Sequence[Line], own_text: OwnText) -> list[Line]
 
 def _prefixes(lines: Iterable[Line], own_text: OwnText) -> list[_Prefix]:
     counted: Counter[str] = Counter()
-    for line in lines:
+    for line in itertools.islice(lines, MOST_LINES):
         at = own_text(line.text.rstrip(_ENDS))
         if at:
             counted[_pattern(line.text[:at].rstrip(" \t"))] += 1

@@ -1,6 +1,7 @@
 """Parse dd's output: progress lines and the closing report."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from suites.line_parser import MAXIMUM_LINE
@@ -96,7 +97,8 @@ class DdParser:
 
     def _take_report(self, report: _Report) -> list[Sample]:
         before = self._last or _Report(0, 0.0)
-        self._final = self._records >= 2
+        # Progress has whole seconds: grep copied leaves the closing report without the records before it.
+        self._final = self._records >= 2 or not report.seconds.is_integer()
         self._records = 0
         self._last = report
         seconds, copied = report.seconds - before.seconds, report.copied - before.copied
@@ -124,6 +126,24 @@ class DdParser:
         if self._partial > 1 and self._last is not None:
             return [f"{self._partial} partial reads: the input returned less than one block at a time."]
         return []
+
+
+def tests_in(text: str) -> Iterator[str]:
+    """Yield the output of each test in `text`: a report of no more bytes or seconds than the one before is another's."""
+    part: list[str] = []
+    since: list[str] = []  # lines after the last report, which may be of the next test
+    last: _Report | None = None
+    for line in text.splitlines(keepends=True):
+        since.append(line)
+        report = _read_report(line)
+        if report is None:
+            continue
+        if last is not None and not (report.copied > last.copied and report.seconds > last.seconds):
+            yield "".join(part)
+            part = []
+        part += since
+        since, last = [], report
+    yield "".join((*part, *since))
 
 
 def _read_report(text: str) -> _Report | None:
