@@ -62,13 +62,13 @@ def judged_output(found: FoundOutput, source: OutputSource, host: KnownHost = UN
     """
     judged = [_judged(found, source, dict(values), host) for values in found.output.possibilities()]
     first = judged[0]
+    if found.output.undecided:
+        text = f"{first_upper(Trust.UNDECIDED.value)}: {found.output.undecided}"
+        verdict = replace(first.verdict, trust=Trust.UNDECIDED, summary=text, limited_by=None, findings=())
+        return replace(first, step=replace(first.step, verdict=verdict))
     if is_not_read(found.output.parsed):
         notes = " ".join(found.output.parsed.notes)
         text = not_read_text(found.format, found.first_line, found.text, notes)
-        verdict = replace(first.verdict, trust=Trust.UNDECIDED, summary=text, limited_by=None, findings=())
-        return replace(first, step=replace(first.step, verdict=verdict))
-    if found.output.undecided:
-        text = f"{first_upper(Trust.UNDECIDED.value)}: {found.output.undecided}"
         verdict = replace(first.verdict, trust=Trust.UNDECIDED, summary=text, limited_by=None, findings=())
         return replace(first, step=replace(first.step, verdict=verdict))
     levels = {one.verdict.trust for one in judged}

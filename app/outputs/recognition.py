@@ -47,6 +47,9 @@ _NAMED_VALUE = re.compile(r'[^{]*(?:"\s*:(?:\\t|[\s\[{"\\])*|[}\]],\s*)$')
 _JSON_LINE = re.compile(r"\s*(?:[\"{}\[\]:,\d-]|true\b|false\b|null\b|$)")
 """A line that may be inside a document."""
 
+MOST_COPIED = 2**30
+"""Characters after documents in their last line in which others are sought, counted anew after each."""
+
 MOST_OPENED = 8
 """Brackets of a line at which a document may begin."""
 
@@ -223,7 +226,7 @@ def _documents(lines: Sequence[Line]) -> tuple[list[FoundOutput], list[Line], bo
     groups: list[_Documents] = []
     rest: list[Line] = []
     waiting = list(reversed(lines))
-    endless, last = 0, -1
+    endless, copied, last = 0, 0, -1
     while waiting:
         line = waiting[-1]
         document, known = None, None
@@ -233,7 +236,7 @@ def _documents(lines: Sequence[Line]) -> tuple[list[FoundOutput], list[Line], bo
             document = _document(waiting, opened.start())
             endless += document is None
             known = None if document is None else _format_of(document.text)
-            if known is not None:
+            if known is not None or document is None or not _may_contain(document.text):
                 break
         if document is None or known is None:
             rest.append(replace(line, text=line.text[:MAXIMUM_LINE]))
@@ -245,7 +248,8 @@ def _documents(lines: Sequence[Line]) -> tuple[list[FoundOutput], list[Line], bo
             last = -1
         end = waiting[-document.lines]
         del waiting[-document.lines :]
-        if document.after.strip():
+        copied += len(document.after)
+        if copied < MOST_COPIED and document.after.strip():
             waiting.append(replace(end, text=document.after))
         if known.joined and last >= 0 and groups[last].format is known:
             groups[last].texts.append(document.text)
@@ -292,8 +296,13 @@ def _keys() -> re.Pattern[str]:
     return re.compile("|".join(f'"{re.escape(name)}"' for name in sorted(names)))
 
 
+def _may_contain(text: str) -> bool:
+    """Return whether `text` has the names of a known document."""
+    return any(each.keys and all(f'"{key}"' in text for key in each.keys) for each in formats())
+
+
 def _format_of(text: str) -> OutputFormat | None:
-    if not any(each.keys and all(f'"{key}"' in text for key in each.keys) for each in formats()):
+    if not _may_contain(text):
         return None
     try:
         content = read_json(text)
@@ -353,35 +362,30 @@ def _begun_by(line: str) -> frozenset[str]:
 
 def _read_segment(segment: Sequence[_TextLine], command: str) -> Iterator[FoundOutput | UnreadOutput]:
     """Yield the results of the format that reads most of a segment, or that of which nothing can be read."""
-    tool_command = command_of_tool(command)
     at = [index for index, line in enumerate(segment) if line.is_own and not line.command]
     if not at:
         return
-    start = at[0] if segment[at[0]].begun else max(0, at[0] - AROUND)
-    near = [line for line in segment[start : at[-1] + 1 + AROUND] if not line.command]
-    text = "\n".join(dedented([line.text for line in near], segment[at[0]].text)) + "\n"
+    first = segment[at[0]]
     stripped = [segment[index].text.strip() for index in at]
-    best: tuple[tuple[int, ...], OutputFormat, tuple[ToolOutput, ...]] | None = None
-    most: tuple[int, OutputFormat] | None = None
-    for each in formats():
-        own = sum(map(each.has, stripped))
-        if not own:
-            continue
-        results = tuple(each.read(text, tool_command or None))
-        begun = sum(map(each.begins, stripped))
-        figures = sum(len(one.parsed.figures) for one in results)
-        score = (sum(one.parsed.complete for one in results), begun, figures, own)
-        decided = begun or any(one.undecided for one in results)
-        if (figures or (decided and results)) and (best is None or score > best[0]):
-            best = score, each, results
-        if most is None or own > most[0]:
-            most = own, each
+    own = {each: count for each in formats() if (count := sum(map(each.has, stripped)))}
+    tool_command = command_of_tool(command) or None
+    best: tuple[tuple[int, ...], str, str, tuple[ToolOutput, ...]] | None = None
+    for start in sorted({max(0, at[0] - AROUND), at[0]}):  # what precedes may belong to the output, or hide it
+        near = [line.text for line in segment[start : at[-1] + 1 + AROUND] if not line.command]
+        text = "\n".join(dedented(near, first.text)) + "\n"
+        for each, count in own.items():
+            results = tuple(each.read(text, tool_command))
+            begun = sum(map(each.begins, stripped))
+            figures = sum(len(one.parsed.figures) for one in results)
+            score = (sum(one.parsed.complete for one in results), begun, figures, count)
+            decided = begun or any(one.undecided for one in results)
+            if (figures or (decided and results)) and (best is None or score > best[0]):
+                best = score, each.title, text, results
     if best is not None:
-        number = segment[at[0]].number
-        yield from (FoundOutput(best[1].title, one, text, number, command) for one in best[2])
-    elif most is not None and (most[0] > 1 or segment[at[0]].begun):
-        line = segment[at[0]]
-        yield UnreadOutput(most[1].title, Line(line.number, line.text.strip()))
+        yield from (FoundOutput(best[1], one, best[2], first.number, command) for one in best[3])
+    elif max(own.values()) > 1 or first.begun:
+        title = max(own, key=lambda each: own[each]).title
+        yield UnreadOutput(title, Line(first.number, first.text.strip()))
 
 
 # Command lines

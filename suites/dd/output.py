@@ -129,7 +129,7 @@ class DdParser:
 
 
 def tests_in(text: str) -> Iterator[str]:
-    """Yield the output of each test in `text`: a report of no more bytes or seconds than the one before is another's."""
+    """Yield the output of each test in `text`: of two, the second reports no more bytes or seconds than the first."""
     part: list[str] = []
     since: list[str] = []  # lines after the last report, which may be of the next test
     last: _Report | None = None
