@@ -19,6 +19,11 @@ OwnText = Callable[[str], int | None]
 MOST_PREFIXES = 12
 """Prefixes of a text that are left out, the most frequent first."""
 
+FEWEST_OF_WORDS = 3
+"""Lines with a prefix that ends with a word: in fewer, it is a line of another tool that ends like one of this."""
+
+_WORD = re.compile(r"[A-Za-z]\(\?=")
+
 MOST_LINES = 100_000
 """Lines of a text in which prefixes are sought."""
 
@@ -105,14 +110,21 @@ def without_surroundings(lines: Sequence[Line], own_text: OwnText) -> list[Line]
     return [line for each in sources.values() for line in each]
 
 
-def _prefixes(lines: Iterable[Line], own_text: OwnText) -> list[_Prefix]:
+def _prefixes(lines: Sequence[Line], own_text: OwnText) -> list[_Prefix]:
     counted: Counter[str] = Counter()
     for line in itertools.islice(lines, MOST_LINES):
         at = own_text(line.text.rstrip(_ENDS))
         if at:
             counted[_pattern(line.text[:at].rstrip(" \t"))] += 1
     frequent = sorted((text for text in counted if text), key=lambda text: (-counted[text], len(text)))
-    return [_Prefix(re.compile(text), quoted=text.endswith(('"', "'"))) for text in frequent[:MOST_PREFIXES]]
+    likely = [text for text in frequent[: 2 * MOST_PREFIXES] if not _WORD.search(text) or _is_shared(text, lines)]
+    return [_Prefix(re.compile(text), quoted=text.endswith(('"', "'"))) for text in likely[:MOST_PREFIXES]]
+
+
+def _is_shared(prefix: str, lines: Iterable[Line]) -> bool:
+    """Return whether several lines have a prefix."""
+    having = filter(re.compile(prefix).match, (line.text for line in lines))
+    return len(list(itertools.islice(having, FEWEST_OF_WORDS))) == FEWEST_OF_WORDS
 
 
 def _pattern(prefix: str) -> str:

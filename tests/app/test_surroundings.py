@@ -29,10 +29,17 @@ BARE = ["rate: 1", "  more", "", "rate: 12"]
 @pytest.mark.parametrize(
     "wrap",
     [
-        "| {line} |", "{number:>6}\t{line}", "{number}: {line}", "2026-11-28T12:00:{number:02d}.5Z stdout F {line}",
-        "host ~ {line}", "a/b.log:{number}:{line}", '        "{line}",', '{{"n": {number}, "msg": "{line}"}}', "{line} \\",
+        "| {line} |",
+        "{number:>6}\t{line}",
+        "{number}: {line}",
+        "2026-11-28T12:00:{number:02d}.5Z stdout F {line}",
+        "host ~ {line}",
+        "a/b.log:{number}:{line}",
+        '        "{line}",',
+        '{{"n": {number}, "msg": "{line}"}}',
+        "{line} \\",
     ],
-)  # fmt: skip
+)
 def test_what_every_line_of_a_text_has_before_and_after_is_left_out(wrap: str) -> None:
     wrapped = (wrap.format(number=number, line=line) for number, line in enumerate(BARE, 8))
     assert unwrapped("\n".join(wrapped)) == BARE

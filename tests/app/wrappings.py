@@ -43,8 +43,14 @@ def _boxed(lines: Sequence[str]) -> str:
     return "\n".join([f"┌{'─' * (wide + 2)}┐", *rows, f"└{'─' * (wide + 2)}┘"]) + "\n"
 
 
-_TOP = ("top - 12:00:01 up 3 days,  1:02,  2 users,  load average: 0.61, 0.40, 0.35", "Tasks: 211 total,   1 running",
-        "%Cpu(s):  3.1 us,  1.0 sy,  0.0 ni, 95.2 id", "", "  912 root      20   0  receiver sshd", "  913 ann  sender bash")  # fmt: skip
+_TOP = (
+    "top - 12:00:01 up 3 days,  1:02,  2 users,  load average: 0.61, 0.40, 0.35",
+    "Tasks: 211 total,   1 running",
+    "%Cpu(s):  3.1 us,  1.0 sy,  0.0 ni, 95.2 id",
+    "",
+    "  912 root      20   0  receiver sshd",
+    "  913 ann  sender bash",
+)
 
 
 def _beside(border: str, *, left: bool) -> Wrap:
@@ -96,12 +102,18 @@ def _split_markers(number: int, line: str) -> str:
     return f"{_time(number, '2026-11-28T12:{minute:02d}:{second:02d}.{fraction}Z')} stdout F {line}"
 
 
+_NANOSECONDS = "2026-11-28T12:{minute:02d}:{second:02d}.{fraction}Z"
+
 WRAPPINGS: Mapping[str, Wrap] = {
     "prose before and after": _between("Hello,\n\nthis is what I get on the new machine:\n\n", "\n\nIs it slow?\n"),
-    "an indented block below prose": lambda lines: "Results:\n\n" + textwrap.indent("\n".join(lines), "    ") + "\nDone.\n",
+    "an indented block below prose": lambda lines: (
+        "Results:\n\n" + textwrap.indent("\n".join(lines), "    ") + "\nDone.\n"
+    ),
     "a block indented by tabs": _prefix("\t"),
     "a fence": _between("Output:\n```console\n", "\n```\n"),
-    "an indented fence in a list": lambda lines: "1. Run it:\n\n" + textwrap.indent("```\n" + "\n".join(lines) + "\n```", "   ") + "\n",
+    "an indented fence in a list": lambda lines: (
+        "1. Run it:\n\n" + textwrap.indent("```\n" + "\n".join(lines) + "\n```", "   ") + "\n"
+    ),
     "a Jira block": _between("{noformat:title=bench}\n", "\n{noformat}\n"),
     "a Jira code on one line": _between("{code:bash}", "{code}\n"),
     "BBCode": _between("[code]\n", "\n[/code]\n"),
@@ -115,8 +127,12 @@ WRAPPINGS: Mapping[str, Wrap] = {
     "stern": _prefix("bench-7d9f8b6c5-x2x4z fio "),
     "CRI": _each(_split_markers),
     "docker timestamps": _stamp("2026-11-28T12:{minute:02d}:{second:02d}.{fraction}Z "),
-    "docker JSON": _each(lambda number, line: json.dumps({"log": f"{line}\n", "stream": "stdout", "time": _time(number, "2026-11-28T12:{minute:02d}:{second:02d}.{fraction}Z")})),
-    "a log of JSON messages": _each(lambda number, line: json.dumps({"level": "info", "ts": 1790000000 + number, "msg": line})),
+    "docker JSON": _each(
+        lambda number, line: json.dumps({"log": f"{line}\n", "stream": "stdout", "time": _time(number, _NANOSECONDS)})
+    ),
+    "a log of JSON messages": _each(
+        lambda number, line: json.dumps({"level": "info", "ts": 1790000000 + number, "msg": line})
+    ),
     "GitHub Actions": _github,
     "gh run view": lambda lines: "".join(f"bench\tRun fio\t{line}\n" for line in _github(lines).splitlines()),
     "GitLab": _gitlab,
@@ -141,22 +157,34 @@ WRAPPINGS: Mapping[str, Wrap] = {
     "a pane at the right": _beside("│", left=False),
     "a pane at the left": _beside("│", left=True),
     "an ASCII pane at the right": _beside("|", left=False),
-    "ansible": lambda lines: 'ok: [web-1] => {\n    "msg": [\n' + ",\n".join(f"        {json.dumps(line)}" for line in lines) + "\n    ]\n}\n",
-    "ansible stdout": _json_text('ok: [web-1] => {"changed": true, "cmd": "./bench.sh", "rc": 0, "stdout": ', ', "stderr": ""}\n'),
+    "ansible": lambda lines: (
+        'ok: [web-1] => {\n    "msg": [\n'
+        + ",\n".join(f"        {json.dumps(line)}" for line in lines)
+        + "\n    ]\n}\n"
+    ),
+    "ansible stdout": _json_text(
+        'ok: [web-1] => {"changed": true, "cmd": "./bench.sh", "rc": 0, "stdout": ', ', "stderr": ""}\n'
+    ),
     "a JSON string": _json_text('{\n  "host": "web-1",\n  "stdout": ', ',\n  "exit": 0\n}\n'),
     "a JSON string in one": lambda lines: json.dumps({"result": json.dumps({"stdout": "\n".join(lines)})}) + "\n",
     "a repr of Python": lambda lines: repr("\n".join(lines) + "\n") + "\n",
     "a notebook": _notebook,
     "YAML": lambda lines: "host: web-1\nstdout: |\n" + textwrap.indent("\n".join(lines), "  ") + "\nexit: 0\n",
     "YAML lines": lambda lines: "stdout_lines:\n" + "".join(f"- {json.dumps(line)}\n" for line in lines),
-    "HTML": lambda lines: "<html><body><p>Output:</p><pre><code>" + html.escape("\n".join(lines)) + "</code></pre></body></html>\n",
+    "HTML": lambda lines: (
+        f"<html><body><p>Output:</p><pre><code>{html.escape(chr(10).join(lines))}</code></pre></body></html>\n"
+    ),
     "HTML breaks": lambda lines: "".join(f"{html.escape(line)}<br>\n" for line in lines),
-    "HTML spans": lambda lines: "<div>" + "".join(f'<span class="line">{html.escape(line)}</span>\n' for line in lines) + "</div>\n",
+    "HTML spans": lambda lines: (
+        "<div>" + "".join(f'<span class="line">{html.escape(line)}</span>\n' for line in lines) + "</div>\n"
+    ),
     "entities": lambda lines: html.escape("\n".join(lines)) + "\n",
     "a CSV cell": _cell,
     "CSV rows": _rows,
     "a table of Markdown": lambda lines: "| output |\n|---|\n" + "".join(f"| {line} |\n" for line in lines),
-    "a table of code": lambda lines: "| host | output |\n|---|---|\n" + "".join(f"| web-1 | `{line}` |\n" for line in lines),
+    "a table of code": lambda lines: (
+        "| host | output |\n|---|---|\n" + "".join(f"| web-1 | `{line}` |\n" for line in lines)
+    ),
     "quoted-printable": lambda lines: quopri.encodestring(("\n".join(lines) + "\n").encode()).decode(),
     "Windows": lambda lines: "\r\n".join(lines) + "\r\n",
     "backslashes": _each(lambda _number, line: f"{line} \\"),
@@ -164,4 +192,4 @@ WRAPPINGS: Mapping[str, Wrap] = {
     "a quoted log": _stamp("> 2026-11-28T12:{minute:02d}:{second:02d}Z bench-1 | "),
     "echo of a shell": lambda lines: "+ ./bench.sh\n" + "\n".join(lines) + "\n+ exit 0\n",
     "script": lambda lines: "Script started on 2026-11-28\r\n" + "\r\r\n".join(lines) + "\r\nScript done\r\n",
-}  # fmt: skip
+}
