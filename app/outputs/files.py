@@ -135,6 +135,17 @@ def known_host(facts: Path | None, telemetry: Sequence[Path] = (), interval: flo
     return KnownHost(read, tuple(samples))
 
 
+def host_data(paths: Sequence[Path], interval: float = 1.0) -> KnownHost:
+    """Return what files say of the host, each recognised by its content: facts as JSON, or telemetry as text.
+
+    Raises UnreadableOutputError and FormatError like known_host(), and for the facts of two hosts.
+    """
+    facts = [path for path in paths if _content(path).lstrip()[:1] == b"{"]
+    if len(facts) > 1:
+        raise UnreadableOutputError("Two files have facts.", "Give the facts of the one host of the outputs.")
+    return known_host(facts[0] if facts else None, [path for path in paths if path not in facts], interval)
+
+
 def _content(path: Path) -> bytes:
     try:
         return read_bounded(path, MOST_BESIDE)

@@ -48,10 +48,10 @@ def decoded(data: bytes) -> str:
 
 
 def lines_of(text: str) -> list[Line]:
-    """Return the lines of `text` without what a terminal does not show."""
+    """Return the lines of `text` without what a terminal does not show, and without the encoding of a mail."""
     text = _SPACES.sub(" ", _CONTROLS.sub("", text))
     lines = (_INVISIBLE.sub("", line).rstrip() for line in re.split(r"\r+\n|[\n\r\v\f]", text))
-    return [Line(number, line) for number, line in enumerate(lines, 1)]
+    return _of_mail([Line(number, line) for number, line in enumerate(lines, 1)])
 
 
 def plain(lines: Sequence[Line]) -> list[Line]:
@@ -117,8 +117,8 @@ DEEPEST = 3
 
 
 def decoded_lines(lines: Sequence[Line]) -> list[Line]:
-    """Return `lines` without quoted-printable, HTML, and the escapes of strings that contain several lines."""
-    found = _of_mail(lines)
+    """Return `lines` without HTML, the escapes of strings that contain several lines, and cells of CSV."""
+    found = list(lines)
     if any(_MARKUP.search(line.text) for line in found):
         found = [part for line in found for part in _without_tags(line)]
     for _ in range(DEEPEST):
