@@ -110,7 +110,9 @@ COLUMNS: tuple[TableColumn[ResultRow], ...] = (
     TableColumn("Metric", lambda row: row.metric, width=230),
     TableColumn("Reason", lambda row: row.reason, stretch=True, least=200, tone="muted"),
     TableColumn("Format", lambda row: row.format, key=lambda row: row.format, hide_order=1),
-    TableColumn("File", lambda row: row.file.source.name, key=lambda row: row.file.source.name, hide_order=2),
+    TableColumn(
+        "File", lambda row: row.file.source.name, key=lambda row: row.file.source.name, hide_order=2, width=170
+    ),
     TableColumn(
         "Line",
         lambda row: "" if row.output is None else str(row.output.found.first_line),
@@ -153,6 +155,7 @@ class JudgePage(Page):
         self.host_button = push_button("Host data…", lambda _checked: self.choose_host_data(), tip=HOST_DATA_TIP)
         self.interval = QDoubleSpinBox(minimum=0.1, maximum=3600.0, value=1.0, decimals=1, suffix=" s")
         self.interval.setLocale(QLocale.c())
+        self.interval.lineEdit().setTextMargins(SPACE[1], 0, 0, 0)
         self.interval.setAccessibleName("Seconds between reports")
         self.interval.setToolTip("Time between two reports of the telemetry, as in vmstat 1")
         self.interval.editingFinished.connect(self._reread_host_data)
@@ -301,7 +304,8 @@ class JudgePage(Page):
             return
         self.figures.show_run(replace(output.record, verdicts=(output.verdict,)))
         self.text.load({"stdout": output.found.text.encode()})
-        self.notes.setText("\n".join(output.found.output.parsed.notes))
+        notes = output.found.output.parsed.notes
+        self.notes.setText("\n".join(note for note in notes if note not in output.verdict.summary))
         self.notes.setVisible(bool(self.notes.text()))
         self.issues.clear()
         self.issues.show_findings(output.verdict.findings, aged=False)
