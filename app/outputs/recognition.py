@@ -129,8 +129,11 @@ def _unnamed(pattern: re.Pattern[str]) -> str:
 
 @cache
 def _within_line() -> re.Pattern[str]:
-    """Return the pattern of text of a tool, or the beginning of a document, after something else in a line."""
-    return re.compile(rf"(?<![\w.])(?:{_lines_of_tools().pattern}|\{{(?:$|\s*\"\w)|\[$)")
+    """Return the pattern of text of a tool, or the beginning of a document, after something else in a line.
+
+    It begins no word and no number that has begun before, and no ornament of equals signs.
+    """
+    return re.compile(rf"(?<![\w.])(?!(?<==)=)(?:{_lines_of_tools().pattern}|\{{(?:$|\s*\"\w)|\[$)")
 
 
 LONGEST_PREFIX = 200
