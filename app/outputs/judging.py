@@ -78,7 +78,9 @@ def judged_output(found: FoundOutput, source: OutputSource, host: KnownHost = UN
     return _undecided(first, worst, tuple(_deciding(judged, found)))
 
 
-_MISSED = re.compile(r"cut off|^No \S+ report|^Not the output of|prints no time|both directions|has several tests")
+_MISSED = re.compile(
+    r"cut off|^No \S+ report|^Not the output of|prints no time|both directions|has several tests|gave no result"
+)
 """Notes that a parser missed something, of which the tool reports neither that it failed nor that it did no work."""
 
 _FAILED = re.compile(r"failed: |^\w+: (?!.*cut off)")

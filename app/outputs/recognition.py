@@ -400,7 +400,9 @@ def _programs() -> re.Pattern[str]:
     return re.compile(rf"(?<![\w.-])(?:{'|'.join(map(re.escape, sorted(names)))})(?![\w.-])")
 
 
-_SHELL_WORDS = {"do", "then", "else", "{", "("}
+_SHELL_WORDS = {"do", "then", "else", "{", "(", "+", "++"}
+"""Words before a command; set -x prints + before each."""
+
 _LOOPS = {"for", "while", "until", "xargs", "repeat"}
 
 
