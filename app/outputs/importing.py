@@ -123,7 +123,7 @@ def _copies(outputs: Sequence[JudgedOutput]) -> list[list[JudgedOutput]]:
     for output in outputs:
         one = output.found
         repeated = one.first_line if is_loop(one.command) else 0
-        found.setdefault((one.text, within[one.first_line], repeated), []).append(output)
+        found.setdefault((one.text.strip(), within[one.first_line], repeated), []).append(output)
         within[one.first_line] += 1
     return list(found.values())
 
