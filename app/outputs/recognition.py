@@ -170,7 +170,7 @@ def recognise(text: str) -> Recognition:
     first, second = (without_panes(plain(given), begins_own) for given in (lines, decoded_lines(lines)))
     best, best_lines = _read_lines(first), first
     for given in [] if best.is_whole else [first] if first == second else [first, second]:
-        for reading in (given, without_surroundings(given, own_text)):
+        for reading in (given, without_surroundings(given, own_text, begins_own)):
             best, best_lines = _better(best, best_lines, reading)
     for join in () if best.is_whole else (rejoined, uncut):
         best, best_lines = _better(best, best_lines, join(best_lines, has_own))

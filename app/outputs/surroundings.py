@@ -93,13 +93,13 @@ class _Prefix:
     numbers: dict[int, tuple[float, ...]] = field(default_factory=dict)
 
 
-def without_surroundings(lines: Sequence[Line], own_text: OwnText) -> list[Line]:
+def without_surroundings(lines: Sequence[Line], own_text: OwnText, begins_own: Callable[[str], bool]) -> list[Line]:
     """Return `lines` without what surrounds text of a tool; those of several sources come one source after another."""
     prefixes = _prefixes(lines, own_text)
     bare = _Prefix(re.compile(""))
     of_line = [_take(index, line.text, (*prefixes, bare)) for index, line in enumerate(lines)]
     for prefix in (*prefixes, bare):
-        _trim(prefix, own_text)
+        _trim(prefix, begins_own)
     named = {id(prefix): _names(list(prefix.numbers.values())) for prefix in prefixes}
     sources: dict[object, list[Line]] = {}
     source: object = None
@@ -166,14 +166,14 @@ def _names(numbers: Sequence[tuple[float, ...]]) -> list[int]:
     ]
 
 
-def _trim(prefix: _Prefix, own_text: OwnText) -> None:
+def _trim(prefix: _Prefix, begins_own: Callable[[str], bool]) -> None:
     """Leave out the blanks that every line with a prefix begins with, and what most of those of a tool end with."""
     rests = prefix.rests
     blanks = min((len(text) - len(text.lstrip(" \t")) for text in rests.values() if text.strip()), default=0)
     if prefix.pattern.pattern:
         for index, text in rests.items():
             rests[index] = text[blanks:]
-    own = [text for text in rests.values() if own_text(text.rstrip(_ENDS)) == 0]
+    own = [text for text in rests.values() if begins_own(text.rstrip(_ENDS))]
     tail = _tail(own)
     for index, text in rests.items():
         bare = tail.sub("", text, count=1) if tail is not None else text

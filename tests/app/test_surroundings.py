@@ -20,7 +20,7 @@ def has_own(line: str) -> bool:
 
 
 def unwrapped(text: str) -> list[str]:
-    return [line.text for line in without_surroundings(lines_of(text), own_text)]
+    return [line.text for line in without_surroundings(lines_of(text), own_text, has_own)]
 
 
 BARE = ["rate: 1", "  more", "", "rate: 12"]
