@@ -107,7 +107,7 @@ _SURE = re.compile("=(?:3D|$)")
 """An encoded = and the end of a line that goes on."""
 _STRING = re.compile(r"""(?<!\\)(["'])((?:\\.|(?!\1)[^\\])*)(?:\1|$)""")
 """A string with quotation marks; the rest of the line if its end is missing."""
-_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))", re.DOTALL)
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "", "f": ""}
 _CELL = re.compile(r'(?:[^"]{0,1000},)?"(?=[^"])')
 """The beginning of a cell with several lines in a table of CSV."""
@@ -184,7 +184,12 @@ def _in_strings(line: Line) -> Iterator[Line]:
 
 def unescaped(text: str) -> str:
     """Return `text` without the escapes of a string of JSON or a programming language."""
-    return _ESCAPE.sub(lambda match: chr(int(match[1], 16)) if match[1] else _ESCAPED.get(match[2], match[2]), text)
+    return _ESCAPE.sub(_of_escape, text)
+
+
+def _of_escape(match: re.Match[str]) -> str:
+    code = match[1] or match[2]
+    return chr(int(code, 16)) if code else _ESCAPED.get(match[3], match[3])
 
 
 # Broken lines

@@ -54,6 +54,7 @@ def test_the_panes_of_a_terminal_are_one_below_the_other() -> None:
     [
         ('"stdout": "a: 1\\n  b: \\"2\\"\\n", "rc": 0', ["a: 1", '  b: "2"']),
         ('{"log": "a: 1\\n", "stream": "stdout"}', ["a: 1"]),
+        (r"'\x1b[1ma\x1b[0m\n\u00b5s'", ["a", "µs"]),
         ("IOPS=3D12.3k, a=\n b", ["IOPS=12.3k, a b"]),
         ("<pre>a &lt;b&gt;\n<b>c</b></pre>", ["a <b>", "c"]),
         ('web,"a\n""b"": 1"', ["a", '"b": 1']),
