@@ -27,6 +27,7 @@ from app.events import (
 )
 from app.outputs.files import JudgedFile, Source, content_of, judged_bytes, sources_in
 from app.outputs.judging import UNKNOWN_HOST, JudgedOutput, KnownHost
+from app.outputs.recognition import is_loop
 from app.plans.plan import Plan, Repetition, Step
 from app.records import ComputedVerdicts, RunRecord
 from app.store.ownership import new_run_id
@@ -181,11 +182,10 @@ def _judged_tests(outputs: Sequence[JudgedOutput], host: str) -> list[_Test]:
 def _tests(outputs: Sequence[JudgedOutput]) -> list[tuple[Step, Sequence[JudgedOutput]]]:
     """Return the tests of a file, each named once: fio-job, fio-job 2. Copies of an output count as one trial."""
     same: dict[tuple[str, str], list[JudgedOutput]] = {}
-    copies = Counter(one.found.text for one in outputs)
-    for output in {each.found.text: each for each in reversed(outputs)}.values():
-        one, count = output, copies[output.found.text]
-        if count > 1:
-            one = _noted(one, f"{count} copies of this output in the file, counted once.")
+    for copies in _copies(outputs):
+        one = copies[0]
+        if len(copies) > 1:
+            one = _noted(one, f"{len(copies)} copies of this output in the file, counted once.")
         step = one.record.plan.steps[0]
         same.setdefault((step.name, step.fingerprint()), []).append(one)
     taken: dict[str, int] = {}
@@ -195,6 +195,18 @@ def _tests(outputs: Sequence[JudgedOutput]) -> list[tuple[Step, Sequence[JudgedO
         named = name if taken[name] == 1 else f"{name} {taken[name]}"
         found.append((replace(results[0].record.plan.steps[0], name=named), results))
     return found
+
+
+def _copies(outputs: Sequence[JudgedOutput]) -> list[list[JudgedOutput]]:
+    """Return each result with its copies: those of the same text elsewhere in the file, which no loop repeated."""
+    within: Counter[int] = Counter()
+    found: dict[tuple[object, ...], list[JudgedOutput]] = {}
+    for output in outputs:
+        one = output.found
+        repeated = one.first_line if is_loop(one.command) else 0
+        found.setdefault((one.text.strip(), within[one.first_line], repeated), []).append(output)
+        within[one.first_line] += 1
+    return list(found.values())
 
 
 def _noted(result: JudgedOutput, note: str) -> JudgedOutput:

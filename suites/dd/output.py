@@ -1,6 +1,7 @@
 """Parse dd's output: progress lines and the closing report."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from suites.line_parser import MAXIMUM_LINE
@@ -20,7 +21,7 @@ MAXIMUM_NOTES = 12
 # GNU: "61440000 bytes (61 MB, 59 MiB) copied, 2.23019 s, 27.5 MB/s"; the words are translated, with a decimal comma in
 # many languages; busybox: "268435456 bytes (256.0MB) copied, 0.120 seconds, 2.1GB/s".
 _REPORT = re.compile(
-    r"^\s*(?P<bytes>[0-9]{1,18})\s?[^\W\d_][^\n]{0,200}?"
+    r"^\s*(?P<bytes>[0-9]{1,18})\s?[^\W\d_]{1,40}(?:\s?[(（]|\s[^\W\d_])[^\n]{0,200}?"
     r"(?P<seconds>[0-9]{1,12}(?:[.,][0-9]{1,12})?(?:e[-+]?[0-9]{1,3})?)\s?s(?:ec|econds)?[,;、，]\s?"
     r"(?:[0-9.,]{1,20}|Infinity)\s?[kKMGTPEZY]?i?B/s\s*$"
 )
@@ -96,7 +97,8 @@ class DdParser:
 
     def _take_report(self, report: _Report) -> list[Sample]:
         before = self._last or _Report(0, 0.0)
-        self._final = self._records >= 2
+        # Progress has whole seconds: grep copied leaves the closing report without the records before it.
+        self._final = self._records >= 2 or not report.seconds.is_integer()
         self._records = 0
         self._last = report
         seconds, copied = report.seconds - before.seconds, report.copied - before.copied
@@ -124,6 +126,24 @@ class DdParser:
         if self._partial > 1 and self._last is not None:
             return [f"{self._partial} partial reads: the input returned less than one block at a time."]
         return []
+
+
+def tests_in(text: str) -> Iterator[str]:
+    """Yield the output of each test in `text`: of two, the second reports no more bytes or seconds than the first."""
+    part: list[str] = []
+    since: list[str] = []  # lines after the last report, which may be of the next test
+    last: _Report | None = None
+    for line in text.splitlines(keepends=True):
+        since.append(line)
+        report = _read_report(line)
+        if report is None:
+            continue
+        if last is not None and not (report.copied > last.copied and report.seconds > last.seconds):
+            yield "".join(part)
+            part = []
+        part += since
+        since, last = [], report
+    yield "".join((*part, *since))
 
 
 def _read_report(text: str) -> _Report | None:

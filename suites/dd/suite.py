@@ -1,12 +1,13 @@
 """dd: a sequential copy in one process."""
 
 import re
+from collections.abc import Iterator
 from types import MappingProxyType
 
 from suites.base import Command, Context, Estimate, Purpose, Suite, TestedTool, Workload
 from suites.command_line import CommandSyntax
 from suites.dd.checks import DD_CHECKS
-from suites.dd.output import COPIED, METRICS, DdParser
+from suites.dd.output import COPIED, METRICS, DdParser, tests_in
 from suites.dd.parameters import BLOCK_SIZE, DD_PARAMETERS, FILE, PREPARED, TUNED_BLOCK, URANDOM, ZERO, copied, writes
 from suites.disk import GIB, MIB, SOLID_STATE_RATE, best_directory, room_for
 from suites.equivalents import (
@@ -22,7 +23,7 @@ from suites.equivalents import (
 )
 from suites.facts import Directory, Facts, known
 from suites.output_reading import StatedLine, by_parser
-from suites.outputs import OutputFormat, ParsedTrial
+from suites.outputs import OutputFormat, ParsedTrial, ToolOutput
 from suites.parameters import Tuned, Value, Values, size_word
 from suites.programs import Program, same_package_name
 from suites.quantities import quantity
@@ -30,7 +31,8 @@ from suites.targets import Target
 from suites.vocab import Resource
 
 _REPORT = re.compile(
-    r"\d{1,18}\+\d{1,18} \S+ \S+$|\d{1,18} ?\S*(?: \([^)]*\))*.* [kKMGTP]?i?B/s$|\d{1,18} bytes transferred in "
+    r"\d{1,18}\+\d{1,18} \S+ \S+$|\d{1,18} bytes transferred in |"
+    r"\d{1,18}\s?[^\W\d_]+(?:\s?[(（]|\s[^\W\d_])[^|:]{0,200}?\d\s?s(?:ec|econds)?[,;、，]\s?[\d.,]{1,20}\s?[kKMGTPEZY]?i?B/s$"
 )
 """A line of dd's report, in any language."""
 
@@ -178,7 +180,12 @@ class Dd(Suite):
         """The formats of dd's output, which states none of its operands."""
         stated = (StatedLine("count", re.compile(r"(\d{1,18})\+0 \S+ \S+")),)
         unstated = {"input": (ZERO, URANDOM, PREPARED, FILE), "flush": ("none", "fdatasync", "direct", "dsync")}
-        read = by_parser(self, stated, unstated=unstated, inferred=_block_size)
+        read_one = by_parser(self, stated, unstated=unstated, inferred=_block_size)
+
+        def read(text: str, command: str | None) -> Iterator[ToolOutput]:
+            for part in tests_in(text):
+                yield from read_one(part, command)
+
         return (OutputFormat(title="dd", first=re.compile(r"\d{1,18}\+\d{1,18} records in$"), line=_REPORT, read=read),)
 
     def workload(self, values: Values) -> Workload:

@@ -30,7 +30,11 @@ _STATED = (
 
 def iperf_formats(suite: Suite) -> tuple[OutputFormat, ...]:
     """Return the formats of iperf3, and the text of iperf 2, which `suite` reads."""
-    text = by_parser(suite, _STATED, inferred=_inferred)
+    read_text = by_parser(suite, _STATED, inferred=_inferred)
+
+    def text(output: str, command: str | None) -> Iterable[ToolOutput]:
+        shown = _SHOWN.get((stated_by_command(suite, command) or {}).get("direction"), "")
+        return read_text(shown + _without_text_beside(output), command)
 
     def read_document(output: str, command: str | None) -> Iterable[ToolOutput]:
         parsed = parse_whole(suite.parser({}), output.encode())
@@ -46,6 +50,26 @@ def iperf_formats(suite: Suite) -> tuple[OutputFormat, ...]:
         OutputFormat(title="iperf3 text", first=_FIRST, line=_LINE, read=text),
         OutputFormat(title="iperf 2 text", first=_BANNER, line=_BANNER, read=text),
     )
+
+
+_SHOWN: Mapping[Value | None, str] = {
+    SEND: "[ ID] Interval           Transfer     Bitrate         Retr\n",
+    RECEIVE: "Reverse mode, remote host is sending\n",
+}
+"""Lines that show whether the client sends, by the direction that its command line states: rows alone do not."""
+
+_WHOLE_ROW = re.compile(
+    rf"(?>{_ROW}\S+ [KMGT]?Bytes +\S+ [KMGT]?(?:bits|Bytes)/sec(?: +\d+(?![\d.]))?(?: +[\d.]+ [KMG]?Bytes)?"
+    r"(?: +\S+ ms +-?\d+/ *\d+ \([^()]{1,20}\))?(?: +\(omitted\))?(?: +(?:sender|receiver))?)(?= {2,}\S| +\|)"
+)
+"""A row of iperf3 with other text after it, which may hide that a sender printed it."""
+
+
+def _without_text_beside(output: str) -> str:
+    if _BANNER.search(output):  # iperf 2 has more columns
+        return output
+    lines = ((line, _WHOLE_ROW.match(line)) for line in output.splitlines())
+    return "\n".join(line if row is None else row[0] for line, row in lines) + "\n"
 
 
 DEFAULT_RATE = 2**20

@@ -126,3 +126,27 @@ def test_copies_of_an_output_are_one_trial(tmp_path: Path) -> None:
     (one,) = imported(library, str(seven))
     (trial,) = Store(library).load(one["run"]).trials
     assert any("7 copies" in note for note in trial.notes)
+
+
+LOOP = "$ for i in 1 2 3; do dd if=/dev/zero of=x bs=1M count=512 oflag=direct 2>&1 | grep copied; done\n"
+COPIED = "536870912 bytes (537 MB, 512 MiB) copied, 1.21 s, 444 MB/s\n"
+REPORT = f"512+0 records in\n512+0 records out\n{COPIED}"
+
+
+def test_each_pass_of_a_loop_is_a_trial_even_with_the_same_figures(tmp_path: Path) -> None:
+    library, passes = tmp_path / "runs.sqlite3", tmp_path / "passes.txt"
+    for one in (COPIED, REPORT):
+        passes.write_text(LOOP + one * 3)
+        record = Store(library).load(imported(library, str(passes))[0]["run"])
+        assert len(record.trials) == 3
+        assert record.plan.steps[0].values["flush"] == "direct"
+    passes.write_text(REPORT * 3)
+    (trial,) = Store(library).load(imported(library, str(passes))[0]["run"]).trials
+    assert any("3 copies" in note for note in trial.notes)
+
+
+def test_the_jobs_of_one_document_are_steps_of_their_own(tmp_path: Path) -> None:
+    library = tmp_path / "runs.sqlite3"
+    path = DATA / "fio/3.33/one_of_two_failed.stdout"
+    record = Store(library).load(imported(library, str(path))[0]["run"])
+    assert [step.name for step in record.plan.steps] == ["good", "bad"]
