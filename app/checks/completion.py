@@ -6,7 +6,7 @@ from dataclasses import replace
 from app.checks.evidence import RUNNING, seconds_of, workload_of
 from suites.checks import CheckOutcome, NotChecked, after_check, during_check
 from suites.evidence import STOPPED, OutcomeCheck, StepOutcomeEvidence, TrialCheck, TrialEvidence
-from suites.quantities import count_text, duration_text, quantity
+from suites.quantities import count_text, duration_text, quantity, share_text
 from suites.verdict import Trust
 from suites.vocab import MetricKind, Severity
 
@@ -118,6 +118,21 @@ def _partly_copied(trial: TrialEvidence) -> CheckOutcome | None:
     return CheckOutcome(f"{quantity(copied)} of {quantity(requested)} were copied.")
 
 
+MANY_FAILED = 0.01
+"""Share of failed transactions from which the rate is that of another workload."""
+
+
+def _failed_transactions(trial: TrialEvidence) -> CheckOutcome | None:
+    failed, completed = trial.value("failed_transactions"), trial.value("total_transactions")
+    if not failed or completed is None or not trial.done:
+        return None
+    part = failed / (failed + completed)
+    return CheckOutcome(
+        f"{failed:.0f} of {failed + completed:.0f} transactions failed ({share_text(part)}).",
+        trust=Trust.DOUBTFUL if part >= MANY_FAILED else Trust.CAVEATS,
+    )
+
+
 _TOOL = "The tool’s own output and exit status."
 
 TRIALS_FAILED: OutcomeCheck = after_check(
@@ -185,6 +200,16 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
         source=_TOOL,
         evaluate=_errors,
         needs="the tool’s output",
+    ),
+    after_check(
+        id="transactions-failed",
+        title="Transactions failed",
+        why="The rate counts only the transactions that were committed; the time of the others is in it, and their "
+        "latency is not.",
+        remedy="Remove the cause of the errors, or repeat such transactions (pgbench --max-tries) and quote the share.",
+        source="PostgreSQL manual, pgbench: Failures and Serialization/Deadlock Retries.",
+        evaluate=_failed_transactions,
+        needs="the failed and the committed transactions",
     ),
     after_check(
         id="copied-in-part",

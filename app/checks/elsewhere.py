@@ -5,7 +5,8 @@ from itertools import pairwise
 from suites.base import StepEvidence
 from suites.checks import CheckOutcome, NotChecked, after_check
 from suites.evidence import OutcomeCheck, StepOutcomeEvidence, TrialCheck, TrialEvidence
-from suites.quantities import figure_text, label_text
+from suites.identities import CONTRADICTION
+from suites.quantities import figure_text, first_upper, label_text
 from suites.verdict import Trust
 from suites.vocab import Figure, Labels, Severity
 
@@ -34,6 +35,11 @@ def _cache_unknown(step: StepOutcomeEvidence) -> CheckOutcome | None:
     if not open_ones:
         return None
     return CheckOutcome("The I/O may go through the page cache, and the output does not count what reached the device.")
+
+
+def _contradictory(trial: TrialEvidence) -> CheckOutcome | None:
+    found = [note.removeprefix(CONTRADICTION) for note in trial.notes if note.startswith(CONTRADICTION)]
+    return CheckOutcome(first_upper(" ".join(found))) if found else None
 
 
 CACHED = frozenset({"page-cache", "read-after-write", "unflushed-write"})
@@ -94,6 +100,18 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
         source="The tool’s parser.",
         evaluate=_cut_off,
         needs="the output of a tool that ran elsewhere",
+    ),
+    after_check(
+        id="figures-contradict",
+        severity=Severity.ERROR,
+        title="Figures contradict each other",
+        why="A figure that follows from others differs from them by more than their rounding: one is wrong, was "
+        "changed, or is from another run.",
+        remedy="Read the raw output; give it as the tool printed it.",
+        source="Identities: rate = amount / time; minimum ≤ mean ≤ maximum; total = sum of its parts.",
+        evaluate=_contradictory,
+        needs="figures that follow from one another, in an output of a tool that ran elsewhere",
+        trust=Trust.INVALID,
     ),
     after_check(
         id="percentiles-out-of-order",

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from suites.base import Command, Context, Estimate, Purpose, Suite, TestedTool, Workload
 from suites.command_line import CommandSyntax
 from suites.dd.checks import DD_CHECKS
-from suites.dd.output import COPIED, METRICS, DdParser
+from suites.dd.output import COPIED, IDENTITIES, METRICS, DdParser
 from suites.dd.parameters import BLOCK_SIZE, DD_PARAMETERS, FILE, PREPARED, TUNED_BLOCK, URANDOM, ZERO, copied, writes
 from suites.disk import GIB, MIB, SOLID_STATE_RATE, best_directory, room_for
 from suites.equivalents import (
@@ -21,6 +21,7 @@ from suites.equivalents import (
     tool_difference,
 )
 from suites.facts import Directory, Facts, known
+from suites.identities import in_text
 from suites.output_reading import StatedLine, by_parser
 from suites.outputs import OutputFormat, ParsedTrial
 from suites.parameters import Tuned, Value, Values, size_word
@@ -178,7 +179,7 @@ class Dd(Suite):
         """The formats of dd's output, which states none of its operands."""
         stated = (StatedLine("count", re.compile(r"(\d{1,18})\+0 \S+ \S+")),)
         unstated = {"input": (ZERO, URANDOM, PREPARED, FILE), "flush": ("none", "fdatasync", "direct", "dsync")}
-        read = by_parser(self, stated, unstated=unstated, inferred=_block_size)
+        read = by_parser(self, stated, unstated=unstated, inferred=_block_size, contradictions=in_text(IDENTITIES))
         return (OutputFormat(title="dd", first=re.compile(r"\d{1,18}\+\d{1,18} records in$"), line=_REPORT, read=read),)
 
     def workload(self, values: Values) -> Workload:

@@ -5,12 +5,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
+from suites.fio.identities import document_contradictions, text_contradictions
 from suites.fio.metrics import job_figures
 from suites.fio.report import JobReport, Report, read_report
 from suites.fio.suite import Fio
 from suites.fio.text import read_terse, read_text
 from suites.fio_job.file import ALIASES, Section
 from suites.fio_job.section_values import section_values, sized
+from suites.identities import checked, noted
 from suites.output_reading import stated_by_command
 from suites.outputs import OutputFormat, ParsedTrial, ToolOutput, parse_whole
 from suites.parameters import Value
@@ -41,7 +43,7 @@ def fio_formats() -> tuple[OutputFormat, ...]:
     first = re.compile(rf"{_HEADER.pattern}|fio-\d+\.\d+\S*$")
     return (
         OutputFormat(title="fio JSON", keys=frozenset({"fio version", "jobs"}), joined=True, read=_read_documents),
-        OutputFormat(title="fio text", first=first, line=_LINE, read=_read_text_output),
+        OutputFormat(title="fio text", first=first, line=_LINE, read=checked(_read_text_output, text_contradictions)),
         OutputFormat(title="fio terse", first=_TERSE, read=_read_terse_output),
         OutputFormat(title="fio client JSON", keys=frozenset({"fio version", "client_stats"}), read=_read_clients),
         OutputFormat(title="fio log", line=_LOG, read=_read_log),
@@ -58,14 +60,18 @@ def _read_documents(text: str, _command: str | None) -> Iterator[ToolOutput]:
         report = read_report(content)
         if report is None:
             continue
-        whole = "\n".join(documents) + "\n"
-        options = {job.key: _options(job.options) for job in report.jobs}
-        alone = len(report.jobs) == 1
-        for job in report.jobs:
-            section = Section(job.name, options[job.key])
-            values = _without_default_size(section, section_values(section, ""))
-            parsed = parse_whole(_FIO.parser(values), whole.encode()) if alone else _of_one(job, report)
-            yield ToolOutput(_FIO.id, parsed, values, name=job.name, seconds=job.runtime or None)
+        yield from noted(_of_document(documents, report), document_contradictions(documents[-1]))
+
+
+def _of_document(documents: list[str], report: Report) -> Iterator[ToolOutput]:
+    whole = "\n".join(documents) + "\n"
+    options = {job.key: _options(job.options) for job in report.jobs}
+    alone = len(report.jobs) == 1
+    for job in report.jobs:
+        section = Section(job.name, options[job.key])
+        values = _without_default_size(section, section_values(section, ""))
+        parsed = parse_whole(_FIO.parser(values), whole.encode()) if alone else _of_one(job, report)
+        yield ToolOutput(_FIO.id, parsed, values, name=job.name, seconds=job.runtime or None)
 
 
 def _runs(text: str) -> Iterator[list[str]]:

@@ -1,14 +1,16 @@
 """hyperfine: times of commands, from its JSON (--export-json)."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import fmean, median
 from typing import Any
 
 from suites.base import StepEvidence
 from suites.checks import Check, CheckOutcome
+from suites.identities import Ascending, Member, broken, json_numbers, negative_members, noted
 from suites.outputs import OutputFormat, ToolOutput
 from suites.parameters import Parameter, Type
 from suites.programs import Program
-from suites.quantities import count_text
+from suites.quantities import count_text, quantity
 from suites.read_only.base import (
     LONGEST,
     MEAN,
@@ -28,6 +30,7 @@ from suites.read_only.base import (
     tool_output,
 )
 from suites.strict_json import objects_in, read_json
+from suites.units import Unit
 from suites.vocab import Figure, Resource
 
 USER = time_metric("time_user", "Mean CPU time, user")
@@ -98,7 +101,25 @@ class Hyperfine(ReadOnlySuite):
             problems = (f"{count_text(failed, 'run')} of {len(codes)} failed: no figure.",) if failed else ()
             stated = {"runs": len(times), "spread": spread_of(times), "shortest": min(times, default=0.0)}
             named = name_of(one.get("name") or one["command"])
-            yield tool_output(self.id, () if failed else figures, stated, name=named, problems=problems)
+            output = tool_output(self.id, () if failed else figures, stated, name=named, problems=problems)
+            yield from noted((output,), (("", words) for words in _contradictions(one, times)))
+
+
+def _contradictions(one: Mapping[str, Any], times: Sequence[float]) -> Iterator[str]:
+    """Yield what contradicts itself in the summary of a command, and between it and the times of its runs."""
+    numbers = json_numbers(one, _MEMBERS)
+    yield from negative_members(one, _MEMBERS)
+    yield from broken(_ORDER, numbers)
+    if times:
+        of_runs = {"mean": fmean(times), "median": median(times), "min": min(times), "max": max(times)}
+        for name, value in of_runs.items():
+            if name in numbers and not numbers[name][0].low <= value <= numbers[name][0].high:
+                printed = quantity(float(one[name]), Unit.SECOND)
+                yield f"{name} of the runs = {quantity(value, Unit.SECOND)}, printed: {printed}"
+
+
+_MEMBERS = {name: Member((name,)) for name in ("min", "mean", "median", "max")}
+_ORDER = (Ascending(("min", "mean", "max"), Unit.SECOND), Ascending(("min", "median", "max"), Unit.SECOND))
 
 
 def _runs(one: Mapping[str, Any]) -> tuple[list[float], list[object], bool]:
