@@ -26,6 +26,10 @@ class ParsedTrial:
     tool_version: str | None = None
 
 
+NO_DISK, NOT_WRITTEN = "No disk is measured: ", "No disk is written: "
+"""How the note of an output begins whose command neither writes nor reads a disk, or only reads one."""
+
+
 class TrialParser(Protocol):
     """Incremental parser of one trial's output. Accepts any bytes; never raises."""
 

@@ -24,7 +24,7 @@ _SECONDS = r"(?:[0-9]{1,3}(?:[.,'][0-9]{3}){1,3}(?=[.,])|[0-9]{1,12})(?:[.,][0-9
 
 # GNU: "61440000 bytes (61 MB, 59 MiB) copied, 2.23019 s, 27.5 MB/s"; the words are translated, with a decimal comma in
 # many languages; busybox: "268435456 bytes (256.0MB) copied, 0.120 seconds, 2.1GB/s".
-_REPORT = re.compile(
+CLOSING = re.compile(
     r"^\s*(?P<bytes>[0-9]{1,18})\s?[^\W\d_][^\n]{0,200}?(?<![0-9.,'])"
     rf"(?P<seconds>{_SECONDS})\s?s(?:ec|econds)?[,;、，]\s?"
     r"(?:[0-9.,]{1,20}|Infinity)\s?[kKMGTPEZY]?i?B/s\s*$"
@@ -32,9 +32,8 @@ _REPORT = re.compile(
 # BSD and macOS: "268435456 bytes transferred in 0.120 secs (2236962133 bytes/sec)"; NetBSD also "2.1 GB/sec)".
 _BSD_REPORT = re.compile(
     r"^\s*(?P<bytes>[0-9]{1,18}) bytes(?: \([^()\n]{1,60}\))? transferred in "
-    rf"(?P<seconds>{_SECONDS}) sec(?:s|onds)? \([0-9.,]{1, 30} ?(?:bytes/sec\)|[KMGT]?i?B/s)\s*$"
+    rf"(?P<seconds>{_SECONDS}) sec(?:s|onds)? \([0-9.,]{{1,30}} ?(?:bytes/sec\)|[KMGT]?i?B/s)\s*$"
 )
-_N = r"[0-9]{1,12}(?:[.,][0-9]{1,12})?(?:e[-+]?[0-9]{1,3})?"
 _PLAIN = r"[0-9]{1,12}(?:[.,][0-9]{1,12})?"
 _DECIMAL = {f"{prefix}B": DECIMAL[prefix] for prefix in DECIMAL} | {f"{prefix}iB": BINARY[prefix] for prefix in BINARY}
 _EITHER = {f"{prefix}B": (DECIMAL[prefix][0], BINARY[prefix][0]) for prefix in DECIMAL}
@@ -164,7 +163,8 @@ class DdParser:
 
     def _closing_alone(self) -> bool:
         """Whether the only line is dd's closing report: people paste it without the records before it."""
-        return self._reports == 1 and not self._records and not self._partial and not self._overwritten
+        alone = self._reports == 1 and not self._records and not self._partial and not self._overwritten
+        return alone and self._last is not None and self._last.seconds > 0
 
     def _figures(self) -> tuple[Figure, ...]:
         if self._last is None or not self._last.copied:
@@ -185,7 +185,7 @@ class DdParser:
 
 
 def _read_report(text: str) -> _Report | None:
-    found = _REPORT.match(text) or _BSD_REPORT.match(text)
+    found = CLOSING.match(text) or _BSD_REPORT.match(text)
     if found is None:
         return None
     return _Report(int(found["bytes"]), _seconds(found["seconds"]))

@@ -1,12 +1,15 @@
 """dd: a sequential copy in one process."""
 
 import re
+from collections.abc import Iterable
+from dataclasses import replace
 from types import MappingProxyType
 
 from suites.base import Command, Context, Estimate, Purpose, Suite, TestedTool, Workload
 from suites.command_line import CommandSyntax
 from suites.dd.checks import DD_CHECKS
-from suites.dd.output import COPIED, IDENTITIES, METRICS, DdParser
+from suites.dd.operands import without_disk
+from suites.dd.output import CLOSING, COPIED, IDENTITIES, METRICS, DdParser
 from suites.dd.parameters import BLOCK_SIZE, DD_PARAMETERS, FILE, PREPARED, TUNED_BLOCK, URANDOM, ZERO, copied, writes
 from suites.disk import GIB, MIB, SOLID_STATE_RATE, best_directory, room_for
 from suites.equivalents import (
@@ -23,7 +26,7 @@ from suites.equivalents import (
 from suites.facts import Directory, Facts, known
 from suites.identities import in_text
 from suites.output_reading import StatedLine, by_parser
-from suites.outputs import OutputFormat, ParsedTrial
+from suites.outputs import OutputFormat, ParsedTrial, ToolOutput
 from suites.parameters import Tuned, Value, Values, size_word
 from suites.programs import Program, same_package_name
 from suites.quantities import quantity
@@ -34,6 +37,9 @@ _REPORT = re.compile(
     r"\d{1,18}\+\d{1,18} \S+ \S+$|\d{1,18} ?\S*(?: \([^)]*\))*.* [kKMGTP]?i?B/s$|\d{1,18} bytes transferred in "
 )
 """A line of dd's report, in any language."""
+
+_IN_ONE_COPY = re.compile(r"^\s*\d{1,18}\+\d{1,18} \S|, \d{1,9} s, ", re.MULTILINE)
+"""Records of a copy, or its progress, which has whole seconds."""
 
 FILE_NAME, SOURCE_NAME = "benchwright.dat", "benchwright.src"
 _FILE, _SOURCE = (Target(FILE_NAME),), (Target(SOURCE_NAME),)
@@ -179,7 +185,16 @@ class Dd(Suite):
         """The formats of dd's output, which states none of its operands."""
         stated = (StatedLine("count", re.compile(r"(\d{1,18})\+0 \S+ \S+")),)
         unstated = {"input": (ZERO, URANDOM, PREPARED, FILE), "flush": ("none", "fdatasync", "direct", "dsync")}
-        read = by_parser(self, stated, unstated=unstated, inferred=_block_size, contradictions=in_text(IDENTITIES))
+
+        def read(text: str, command: str | None) -> Iterable[ToolOutput]:
+            again = None if _IN_ONE_COPY.search(text) else CLOSING  # several reports without their records
+            reader = by_parser(
+                self, stated, unstated=unstated, inferred=_block_size, again=again, contradictions=in_text(IDENTITIES)
+            )
+            for one in reader(text, command):
+                notes = (*one.parsed.notes, *without_disk(command or ""))
+                yield replace(one, parsed=replace(one.parsed, notes=notes))
+
         return (OutputFormat(title="dd", first=re.compile(r"\d{1,18}\+\d{1,18} records in$"), line=_REPORT, read=read),)
 
     def workload(self, values: Values) -> Workload:

@@ -161,7 +161,15 @@ _UNNAMED = "fio: (groupid=0, jobs=1): err= 0:"
 """The head of a job, for results that were pasted without theirs."""
 
 
+_COMMA = re.compile(r"\b(?:iops|bw|min|max|avg|stdev)= *\d{1,15},\d", re.IGNORECASE)
+
+
 def _read_text_output(text: str, command: str | None) -> Iterator[ToolOutput]:
+    comma = _COMMA.search(text)
+    if comma is not None:
+        reason = f"“{comma[0]}…”: fio prints no decimal commas, nor separators of thousands. Give it as fio prints it."
+        yield ToolOutput(_FIO.id, ParsedTrial(notes=(reason,), complete=False), undecided=reason)
+        return
     if not any(_GROUP.match(_CLIENT.sub("", line, count=1)) for line in text.splitlines()):
         text = f"{_UNNAMED}\n{text}"
         yield from _of_report(read_text(text.splitlines()), text, command, {})
