@@ -118,19 +118,25 @@ def _partly_copied(trial: TrialEvidence) -> CheckOutcome | None:
     return CheckOutcome(f"{quantity(copied)} of {quantity(requested)} were copied.")
 
 
-MANY_FAILED = 0.01
-"""Share of failed transactions from which the rate is that of another workload."""
+MANY_FAILED, FEW_FAILED = 0.01, 1e-4
+"""Shares of failed requests from which the rate is that of another workload, and below which it is as good as whole."""
+
+_COUNTED_APART = ("failed_transactions", "socket_errors")
+_COUNTED_WITHIN = ("failed_responses",)
+"""Counts of failures outside and within the total that a tool reports."""
 
 
-def _failed_transactions(trial: TrialEvidence) -> CheckOutcome | None:
-    failed, completed = trial.value("failed_transactions"), trial.value("total_transactions")
-    if not failed or completed is None or not trial.done:
+def _failed_work(trial: TrialEvidence) -> CheckOutcome | None:
+    total = trial.value("total_transactions") or trial.value("total_requests")
+    apart = sum(trial.value(name) or 0.0 for name in _COUNTED_APART)
+    failed = apart + sum(trial.value(name) or 0.0 for name in _COUNTED_WITHIN)
+    if not failed or total is None or not trial.done:
         return None
-    part = failed / (failed + completed)
-    return CheckOutcome(
-        f"{failed:.0f} of {failed + completed:.0f} transactions failed ({share_text(part)}).",
-        trust=Trust.DOUBTFUL if part >= MANY_FAILED else Trust.CAVEATS,
-    )
+    part = failed / (total + apart)
+    measured = f"{failed:.0f} of {total + apart:.0f} failed ({share_text(part)})."
+    if part < FEW_FAILED:
+        return CheckOutcome(measured, severity=Severity.INFO, trust=Trust.VALID)
+    return CheckOutcome(measured, trust=Trust.DOUBTFUL if part >= MANY_FAILED else Trust.CAVEATS)
 
 
 _TOOL = "The tool’s own output and exit status."
@@ -202,14 +208,13 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
         needs="the tool’s output",
     ),
     after_check(
-        id="transactions-failed",
-        title="Transactions failed",
-        why="The rate counts only the transactions that were committed; the time of the others is in it, and their "
-        "latency is not.",
-        remedy="Remove the cause of the errors, or repeat such transactions (pgbench --max-tries) and quote the share.",
-        source="PostgreSQL manual, pgbench: Failures and Serialization/Deadlock Retries.",
-        evaluate=_failed_transactions,
-        needs="the failed and the committed transactions",
+        id="work-failed",
+        title="Requests or transactions failed",
+        why="Failed work takes another time than work that is done, and is missing in the rate or in the latency.",
+        remedy="Remove the cause of the errors (fewer connections, retries), or quote the share beside the figure.",
+        source="PostgreSQL manual, pgbench: Failures and Serialization/Deadlock Retries; wrk: Socket errors.",
+        evaluate=_failed_work,
+        needs="the failed requests or transactions and their total",
     ),
     after_check(
         id="copied-in-part",

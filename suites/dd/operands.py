@@ -1,22 +1,17 @@
 """What a command line of dd copies from and to, as far as no disk takes part."""
 
-import re
 import shlex
 from collections.abc import Iterator
 
-from suites.outputs import NO_DISK, NOT_WRITTEN
-
-_SOURCE = re.compile(r"/dev/(?:zero|null|full|u?random)|(?:/dev/shm|/run)/.+")
-_TARGET = re.compile(r"/dev/(?:null|zero|full)|(?:/dev/shm|/run)/.+")
-"""Paths that are computed, discarded, or in memory."""
+from suites.outputs import NO_DISK, NOT_WRITTEN, is_without_disk
 
 
 def without_disk(command: str) -> Iterator[str]:
     """Yield a note if a command line of dd writes no disk, or neither writes nor reads one."""
     source, target = _operand(command, "if"), _operand(command, "of")
-    if not _TARGET.fullmatch(target):
+    if not is_without_disk(target):
         return
-    if _SOURCE.fullmatch(source):
+    if is_without_disk(source):
         yield f"{NO_DISK}the copy from {source} to {target} stays in memory."
     else:
         yield f"{NOT_WRITTEN}the rate is that of reading {source or 'the standard input'}."

@@ -139,10 +139,33 @@ def _percentiles(text: str) -> Iterator[tuple[str, str]]:
             before = one
 
 
+_JOBS = re.compile(r"^.{1,100}: \(groupid=\d{1,6}, jobs=(\d{1,6})\): err=")
+_OWN_RATE = re.compile(rf"^\s*(?:{_OPERATION})\s*: (?:IOPS=|.*\biops=)({_N})([kKMG]?)")
+_SAMPLES = re.compile(rf"^\s*iops\s*: min= *\d+, max= *(\d{{1,15}}), avg= *({_N}), .*samples=(\d{{1,9}})")
+_MOST_ABOVE = 2.0
+"""Factor by which a rate may exceed its largest sample: the jobs that fio adds up end at different times."""
+
+
+def _samples(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the samples of the IOPS whose largest is far below the mean: those of single I/Os (write_iops_log)."""
+    jobs, rate = 1, 0.0
+    for line in text.splitlines():
+        if match := _JOBS.match(line):
+            jobs, rate = int(match[1]), 0.0
+        elif match := _OWN_RATE.match(line):
+            try:
+                rate = float(match[1]) * DECIMAL[match[2]][0]
+            except ValueError:  # such as 1.2.3
+                rate = 0.0
+        elif (match := _SAMPLES.match(line)) and rate > _MOST_ABOVE * jobs * int(match[1]):
+            yield "", f"the largest sample of the IOPS is {match[1]}, their mean {rate:g}"
+
+
 def text_contradictions(text: str) -> Iterator[tuple[str, str]]:
     """Yield the name of the job, if it is known, and each contradiction in fio's text."""
     yield from in_text(_JOB, _LINES)(text)
     yield from _percentiles(text)
+    yield from _samples(text)
 
 
 _MEMBERS = {

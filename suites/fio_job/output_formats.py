@@ -14,7 +14,7 @@ from suites.fio_job.file import ALIASES, Section
 from suites.fio_job.section_values import section_values, sized
 from suites.identities import checked, noted
 from suites.output_reading import stated_by_command
-from suites.outputs import OutputFormat, ParsedTrial, ToolOutput, parse_whole
+from suites.outputs import NO_DISK, OutputFormat, ParsedTrial, ReadOutput, ToolOutput, is_without_disk, parse_whole
 from suites.parameters import Value
 from suites.quantities import count_text
 from suites.strict_json import objects_in, read_json
@@ -38,12 +38,28 @@ _LOG = re.compile(r"(\d{1,15}), \d{1,18}, [012], \d{1,10}(?:, \d{1,20}(?:, \w{1,
 """A sample of write_bw_log, write_iops_log or write_lat_log: time in ms, value, direction, block size, offset."""
 
 
+def _with_paths(read: ReadOutput) -> ReadOutput:
+    """Return a reader that notes at each result that its device or directory is by its name no disk."""
+
+    def noting(text: str, command: str | None) -> Iterator[ToolOutput]:
+        for one in read(text, command):
+            path = str(one.stated.get("device") or one.stated.get("directory") or "")
+            note = (f"{NO_DISK}{path} is memory, or a device without a disk.",) if is_without_disk(path) else ()
+            yield replace(one, parsed=replace(one.parsed, notes=(*one.parsed.notes, *note)))
+
+    return noting
+
+
 def fio_formats() -> tuple[OutputFormat, ...]:
     """Return the formats of fio."""
     first = re.compile(rf"{_HEADER.pattern}|fio-\d+\.\d+\S*$")
     return (
-        OutputFormat(title="fio JSON", keys=frozenset({"fio version", "jobs"}), joined=True, read=_read_documents),
-        OutputFormat(title="fio text", first=first, line=_LINE, read=checked(_read_text_output, text_contradictions)),
+        OutputFormat(
+            title="fio JSON", keys=frozenset({"fio version", "jobs"}), joined=True, read=_with_paths(_read_documents)
+        ),
+        OutputFormat(
+            title="fio text", first=first, line=_LINE, read=_with_paths(checked(_read_text_output, text_contradictions))
+        ),
         OutputFormat(title="fio terse", first=_TERSE, read=_read_terse_output),
         OutputFormat(title="fio client JSON", keys=frozenset({"fio version", "client_stats"}), read=_read_clients),
         OutputFormat(title="fio log", line=_LOG, read=_read_log),
@@ -244,9 +260,17 @@ def _inferred(job: JobReport, section: Section) -> dict[str, Value]:
     seconds = round(job.runtime)
     by_time = seconds >= 1 and abs(job.runtime - seconds) < _WHOLE_SECONDS
     found: dict[str, Value] = {"rw": _pattern(job, section), "runtime": float(seconds) if by_time else 0.0}
+    if "bs" not in section.options and (block := _block(job)):
+        found["block_size"] = block
     if "iodepth" not in section.options:
         found["iodepth" if "numjobs" in section.options else "numjobs"] = max(1, round(_in_flight(job)))
     return found
+
+
+def _block(job: JobReport) -> int:
+    """Return the mean size of an I/O, in whole 512 bytes; 0 if it is not known."""
+    size, ios = (sum(getattr(one, name) for one in job.directions.values()) for name in ("size", "ios"))
+    return 512 * round(size / ios / 512) if ios else 0
 
 
 def _in_flight(job: JobReport) -> float:

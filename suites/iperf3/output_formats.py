@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from suites.base import Suite
@@ -18,6 +19,7 @@ from suites.identities import (
     negative_members,
     noted,
 )
+from suites.iperf3.link import is_loopback
 from suites.iperf3.output import LARGEST
 from suites.iperf3.text import RECEIVE, SEND, THROUGHPUT
 from suites.output_reading import StatedLine, by_parser, stated_by_command
@@ -37,6 +39,11 @@ _STATED = (
     StatedLine("direction", re.compile(r"\[ ID\](\[Role\])"), lambda _text: "both"),
     StatedLine("protocol", re.compile(r".*(Total Datagrams|, UDP port|on UDP port)"), lambda _text: "udp"),
     StatedLine("protocol", re.compile(rf"{_ROW}.*?/sec +([\d.]+ ms) +\d+/ *\d+ \("), lambda _text: "udp"),
+    StatedLine(
+        "address",
+        re.compile(r"\[[ *]{0,3}\d{1,6}\] local (\S{1,60}) port \d{1,5} connected (?:to|with) \1 port \d{1,5}"),
+        lambda address: address if is_loopback(address) else "localhost",
+    ),
     StatedLine("streams", re.compile(r"Starting Test: protocol: \w+, (\d{1,4}) streams")),
     StatedLine("omit", re.compile(r"Starting Test: .*omitting (\d{1,9}) seconds")),
     StatedLine("time", re.compile(r"Starting Test: .*, (\d{1,9}) second test")),
@@ -60,6 +67,9 @@ _PRINTED_ROW = re.compile(
     r"(?:.{0,120}?(?P<end_>sender|receiver))?"
 )
 _STREAM = re.compile(r"\[[ *]{0,3}\d{1,6}\] local .{1,300} connected (?:to|with) ")
+
+_OVERFLOW = re.compile(r"\d/2147483647 \(")
+"""A count of datagrams at the limit of 32 bits."""
 
 IDENTITIES = Identities(
     (
@@ -98,7 +108,10 @@ _MEMBERS = {
 
 def _text_contradictions(text: str) -> Iterable[tuple[str, str]]:
     """Yield what contradicts itself in a text; the report of the other end follows (--get-server-output)."""
-    return IDENTITIES.contradictions(text.partition("\nServer output:")[0])
+    own = text.partition("\nServer output:")[0]
+    yield from IDENTITIES.contradictions(own)
+    if _OVERFLOW.search(own):
+        yield "", "the datagrams are 2147483647, the limit of their counter: so is the loss"
 
 
 def _document_contradictions(content: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
@@ -133,7 +146,13 @@ _SAME_SUM = 0.02
 
 def iperf_formats(suite: Suite) -> tuple[OutputFormat, ...]:
     """Return the formats of iperf3, and the text of iperf 2, which `suite` reads."""
-    text = by_parser(suite, _STATED, inferred=_inferred, contradictions=_text_contradictions)
+    by_text = by_parser(suite, _STATED, inferred=_inferred, contradictions=_text_contradictions)
+
+    def text(output: str, command: str | None) -> Iterable[ToolOutput]:
+        ends = [float(match["stop"]) for line in output.splitlines() if (match := _PRINTED_ROW.match(line))]
+        for one in by_text(output, command):
+            seconds = max(ends, default=0.0)
+            yield replace(one, seconds=seconds + _omitted(one.stated) if seconds else None)
 
     def read_document(output: str, command: str | None) -> Iterable[ToolOutput]:
         parsed = parse_whole(suite.parser({}), output.encode())
@@ -142,7 +161,8 @@ def iperf_formats(suite: Suite) -> tuple[OutputFormat, ...]:
         both = any(name.endswith("_bidir_reverse") for name in object_in(content, "end"))
         stated = {**(stated_by_command(suite, command) or {}), **_stated_in_json(test, both=both)}
         if parsed.figures:
-            one = ToolOutput(suite.id, parsed, stated, seconds=_number(test.get("duration")) or None)
+            seconds = _number(test.get("duration"))
+            one = ToolOutput(suite.id, parsed, stated, seconds=seconds + _omitted(stated) if seconds else None)
             yield from noted((one,), _document_contradictions(content))
 
     return (
@@ -150,6 +170,12 @@ def iperf_formats(suite: Suite) -> tuple[OutputFormat, ...]:
         OutputFormat(title="iperf3 text", first=_FIRST, line=_LINE, read=text),
         OutputFormat(title="iperf 2 text", first=_BANNER, line=_BANNER, read=text),
     )
+
+
+def _omitted(stated: Mapping[str, Value]) -> float:
+    """Return the seconds before those that are counted (-O), which the times of the rows lack."""
+    omit = stated.get("omit", 0.0)
+    return float(omit) if isinstance(omit, int | float) else 0.0
 
 
 DEFAULT_RATE = 2**20

@@ -384,6 +384,7 @@ class TextReader:
             self.transcript.client = False
         elif _SENT.match(line):
             self._sent()
+            self.transcript.ended |= bool(self.transcript.summaries)  # only “iperf Done.” follows
         elif stripped == "iperf Done.":
             self.transcript.ended = True
         elif match := _WARNING.match(line):

@@ -123,10 +123,10 @@ def test_a_printed_digit_is_as_wrong_as_its_rounding() -> None:
 def test_failed_transactions_are_a_finding_with_their_share() -> None:
     text = captured("pgbench/15.18/tpcb")
     (one,) = outputs(text.replace("transactions: 0 (0.000%)", "transactions: 12000 (49.221%)"))
-    finding = next(each for each in one.verdict.findings if each.id == "transactions-failed")
+    finding = next(each for each in one.verdict.findings if each.id == "work-failed")
     assert "12000 of 24380" in finding.measured
     assert "49 %" in finding.measured
     assert one.verdict.trust is Trust.DOUBTFUL
     (few,) = outputs(text.replace("transactions: 0 (0.000%)", "transactions: 12 (0.097%)"))
     assert few.verdict.trust is Trust.CAVEATS
-    assert "transactions-failed" not in ids(text)
+    assert "work-failed" not in ids(text)
