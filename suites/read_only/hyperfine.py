@@ -223,8 +223,8 @@ def _figures_in(part: str) -> tuple[list[Figure], dict[str, Value]]:
         "first_slower": "first benchmarking run for this command was significantly slower" in words,
         "outlying": "Statistical outliers were detected" in words,
     }
-    if "runs" in found:
-        stated["runs"] = int(found["runs"])
+    if "mean" in found:
+        stated["runs"] = int(found.get("runs", 1 if "abs" in part else 0))  # of one run, it prints the time alone
     if "min" in found:
         stated["shortest"] = found["min"]
     if "deviation" in found and found.get("mean"):
