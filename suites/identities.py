@@ -74,8 +74,8 @@ def printed(text: str, factors: Iterable[float] = (1.0,), error: float = 0.0) ->
     return tuple(Rounded(one.low - error, one.high + error).scaled(factor) for factor in factors)
 
 
-class Rule(Protocol):
-    """What the numbers of an output must satisfy."""
+class Identity(Protocol):
+    """What the numbers of an output must satisfy: a product, an order."""
 
     def broken(self, numbers: Numbers) -> str | None:
         """Return how `numbers` contradict each other; None if they do not, or if one is missing."""
@@ -195,7 +195,7 @@ class Line:
     """
 
     pattern: re.Pattern[str]
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[Identity, ...] = ()
     units: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     cut: frozenset[str] = frozenset()
     errors: Mapping[str, float] = field(default_factory=dict)
@@ -237,7 +237,7 @@ class Identities:
     """
 
     lines: tuple[Line, ...]
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[Identity, ...] = ()
     begins: re.Pattern[str] | None = None
 
     def contradictions(self, text: str) -> Iterator[tuple[str, str]]:
@@ -265,7 +265,7 @@ class Identities:
                     yield "", words
 
 
-def broken(rules: Iterable[Rule], numbers: Numbers) -> Iterator[str]:
+def broken(rules: Iterable[Identity], numbers: Numbers) -> Iterator[str]:
     """Yield how the rules are broken."""
     for rule in rules:
         words = rule.broken(numbers)

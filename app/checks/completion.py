@@ -121,19 +121,19 @@ def _partly_copied(trial: TrialEvidence) -> CheckOutcome | None:
 MANY_FAILED, FEW_FAILED = 0.01, 1e-4
 """Shares of failed requests from which the rate is that of another workload, and below which it is as good as whole."""
 
-_COUNTED_APART = ("failed_transactions", "socket_errors")
+_COUNTED_OUTSIDE = ("failed_transactions", "socket_errors")
 _COUNTED_WITHIN = ("failed_responses",)
 """Counts of failures outside and within the total that a tool reports."""
 
 
 def _failed_work(trial: TrialEvidence) -> CheckOutcome | None:
     total = trial.value("total_transactions") or trial.value("total_requests")
-    apart = sum(trial.value(name) or 0.0 for name in _COUNTED_APART)
-    failed = apart + sum(trial.value(name) or 0.0 for name in _COUNTED_WITHIN)
+    outside = sum(trial.value(name) or 0.0 for name in _COUNTED_OUTSIDE)
+    failed = outside + sum(trial.value(name) or 0.0 for name in _COUNTED_WITHIN)
     if not failed or total is None or not trial.done:
         return None
-    part = failed / (total + apart)
-    measured = f"{failed:.0f} of {total + apart:.0f} failed ({share_text(part)})."
+    part = failed / (total + outside)
+    measured = f"{failed:.0f} of {total + outside:.0f} failed ({share_text(part)})."
     if part < FEW_FAILED:
         return CheckOutcome(measured, severity=Severity.INFO, trust=Trust.VALID)
     return CheckOutcome(measured, trust=Trust.DOUBTFUL if part >= MANY_FAILED else Trust.CAVEATS)

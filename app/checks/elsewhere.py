@@ -39,12 +39,13 @@ def _cache_unknown(step: StepOutcomeEvidence) -> CheckOutcome | None:
 
 
 def _contradictory(trial: TrialEvidence) -> CheckOutcome | None:
-    found = [note.removeprefix(CONTRADICTION) for note in trial.notes if note.startswith(CONTRADICTION)]
+    notes = trial.notes if trial.done else ()
+    found = [note.removeprefix(CONTRADICTION) for note in notes if note.startswith(CONTRADICTION)]
     return CheckOutcome(first_upper(" ".join(found))) if found else None
 
 
 def _without_disk(trial: TrialEvidence) -> CheckOutcome | None:
-    for note in trial.notes:
+    for note in trial.notes if trial.done else ():
         if note.startswith(NO_DISK):
             return CheckOutcome(first_upper(note.removeprefix(NO_DISK)))
         if note.startswith(NOT_WRITTEN):

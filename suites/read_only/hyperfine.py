@@ -208,7 +208,7 @@ def _figures_in(part: str) -> tuple[list[Figure], dict[str, Value]]:
         groups = match.groupdict() if (match := pattern.search(part)) else {}
         for name, text in groups.items():
             if text is not None and not name.endswith("_unit"):
-                found[name] = float(text) * _SECONDS.get(groups.get(f"{name}_unit") or "s", (1.0,))[0]
+                found[name] = round(float(text) * _SECONDS.get(groups.get(f"{name}_unit") or "s", (1.0,))[0], 12)
     metrics = (
         ("mean", MEAN),
         ("min", SHORTEST),

@@ -25,6 +25,9 @@ _LIVE = re.compile(
     r"on (?P<block>\d{1,9}) size blocks: (?P<count>\d{1,15}) .{1,60} "
     r"in (?P<seconds>\d{1,6}\.\d{1,3})s"
 )
+_TIMED = re.compile(
+    r"Doing .{1,80} for (?P<asked>\d{1,6})s(?: on .{1,40})?: \d{1,15} .{1,80} in (?P<seconds>\d{1,6}\.\d{1,3})s$"
+)
 _HEAD = re.compile(r"type +(?:\d{1,9} bytes *)+$")
 _BLOCK = re.compile(r"(\d{1,9}) bytes")
 _ROW = re.compile(r"(?P<name>\S.{0,60}?) +(?P<rates>(?:\d{1,15}\.\d{1,3}k? *){1,16})$")
@@ -35,6 +38,9 @@ _VERSION = re.compile(r"(?:version: |OpenSSL )(?P<version>\d{1,2}\.\d{1,3}\.\d{1
 
 GRANTED = 0.9
 """Share of its time in which openssl has the CPU on a quiet machine."""
+
+MOST_SHARE = 1.05
+"""Share above which the times are those of several threads or processes (-multi)."""
 
 NEAR = 0.02
 """Relative difference of a rate and the blocks counted for it: the time is printed with two decimals."""
@@ -105,7 +111,9 @@ class Openssl(ReadOnlySuite):
         sizes: list[str] = []
         lines = [line.strip() for line in text.splitlines()]
         live = [match for line in lines if (match := _LIVE.match(line))]
-        shares = [float(one["seconds"]) / int(one["asked"]) for one in live if int(one["asked"])]
+        timed = [match for line in lines if (match := _TIMED.match(line)) and int(match["asked"])]
+        shares = [float(one["seconds"]) / int(one["asked"]) for one in timed]
+        granted = 100 * min(shares) if shares and max(shares) <= MOST_SHARE else 0.0
         version = next((match["version"] for line in lines if (match := _VERSION.search(line))), None)
         old = version is not None and version.startswith(("0.", "1."))
         for line in lines[:MOST_FIGURES]:
@@ -116,14 +124,14 @@ class Openssl(ReadOnlySuite):
                 yield tool_output(
                     self.id,
                     [Figure(metric, float(rate)) for metric, rate in pairs],
-                    {},
+                    {"cpu_share": granted},
                     name=match["name"],
                     version=version,
                 )
             elif sizes and (match := _ROW.match(line)) is not None:
                 rates = dict(zip(sizes, (float(rate.rstrip("k")) for rate in match["rates"].split()), strict=False))
                 stated: dict[str, Value] = {"low_level": old and re.match(r"aes-\d{3} ", match["name"]) is not None}
-                stated["cpu_share"] = 100 * min(shares) if shares and max(shares) <= 1.05 else 0.0
+                stated["cpu_share"] = granted
                 figures = [
                     Figure(THROUGHPUT, rate, labels(block=f"{size} B"))
                     for size, rate in reversed(rates.items())
