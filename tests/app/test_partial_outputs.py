@@ -169,3 +169,17 @@ def test_a_test_of_no_duration_has_no_rate() -> None:
     iperf3 = (DATA / "iperf3/3.12/tcp_P4_text.stdout").read_text().replace("0.00-2.00", "0.00-0.00")
     assert all("0.00-0.00" not in str(each) for each in only(iperf3).found.output.parsed.figures)
     assert "output-incomplete" in ids(only(iperf3))
+
+
+@pytest.mark.parametrize("name", ["tcp_omit_json", "tcp_omit_text"])
+def test_seconds_that_iperf3_omitted_did_not_end_it_early(name: str) -> None:
+    (one,) = outputs((DATA / f"iperf3/3.12/{name}.stdout").read_text())
+    assert float(one.record.plan.steps[0].values["omit"]) > 0 or "text" in name  # which states it with -V only
+    assert "ended-early" not in ids(one)
+
+
+def test_a_block_size_that_the_output_does_not_state_is_no_contradiction() -> None:
+    rates = "   read: IOPS=12.2k, BW=760MiB/s (797MB/s)(22.3GiB/30001msec)\n"
+    one = only(rates)
+    assert one.record.plan.steps[0].values["block_size"] == pytest.approx(64 * 1024, rel=0.01)
+    assert "rate-against-block" not in ids(one)
