@@ -152,7 +152,8 @@ def iperf_formats(suite: Suite) -> tuple[OutputFormat, ...]:
         ends = [float(match["stop"]) for line in output.splitlines() if (match := _PRINTED_ROW.match(line))]
         for one in by_text(output, command):
             seconds = max(ends, default=0.0)
-            yield replace(one, seconds=seconds + _omitted(one.stated) if seconds else None)
+            whole = seconds > 0 and one.parsed.complete  # else the rest may be missing in the text only
+            yield replace(one, seconds=seconds + _omitted(one.stated) if whole else None)
 
     def read_document(output: str, command: str | None) -> Iterable[ToolOutput]:
         parsed = parse_whole(suite.parser({}), output.encode())
@@ -160,6 +161,8 @@ def iperf_formats(suite: Suite) -> tuple[OutputFormat, ...]:
         test = object_in(object_in(content, "start"), "test_start")
         both = any(name.endswith("_bidir_reverse") for name in object_in(content, "end"))
         stated = {**(stated_by_command(suite, command) or {}), **_stated_in_json(test, both=both)}
+        for connected in objects_in(object_in(content, "start"), "connected")[:1]:
+            stated |= _own_host(str(connected.get("local_host")), str(connected.get("remote_host")))
         if parsed.figures:
             seconds = _number(test.get("duration"))
             one = ToolOutput(suite.id, parsed, stated, seconds=seconds + _omitted(stated) if seconds else None)
@@ -170,6 +173,11 @@ def iperf_formats(suite: Suite) -> tuple[OutputFormat, ...]:
         OutputFormat(title="iperf3 text", first=_FIRST, line=_LINE, read=text),
         OutputFormat(title="iperf 2 text", first=_BANNER, line=_BANNER, read=text),
     )
+
+
+def _own_host(local: str, remote: str) -> dict[str, Value]:
+    """Return the address of the peer where both ends have one: then they are on one host."""
+    return {"address": remote if is_loopback(remote) else "localhost"} if local == remote else {}
 
 
 def _omitted(stated: Mapping[str, Value]) -> float:
@@ -187,8 +195,9 @@ _NEAR = 1.02
 
 def _inferred(parsed: ParsedTrial, stated: Values) -> dict[str, Value]:
     """Return the runtime, the time of the last interval, and whether UDP was sent at the default rate."""
-    last = max((sample.time for sample in parsed.samples), default=0.0)
-    found: dict[str, Value] = {"time": float(round(last))} if last >= 1 else {}
+    omitted = max((sample.time for sample in parsed.samples if sample.warm_up), default=0.0)
+    last = max((sample.time for sample in parsed.samples), default=0.0) - omitted
+    found: dict[str, Value] = {"time": float(round(last)), "omit": float(round(omitted))} if last >= 1 else {}
     rates = [one.value for one in parsed.figures if one.metric is THROUGHPUT]
     if stated.get("protocol") == "udp" and rates:
         found["bitrate"] = _megabits(max(rates) if max(rates) < DEFAULT_RATE * _NEAR else 0.0)

@@ -34,7 +34,7 @@ def ids(one: JudgedOutput) -> set[str]:
     return {finding.id for finding in one.verdict.findings}
 
 
-WHOLE = (
+WHOLE: tuple[tuple[str, str, str, float, dict[str, object]], ...] = (
     ("ping/iputils-20221126/loopback", "ping", "round_trip_mean", 0.019, {"packets": 25, "target": "127.0.0.1"}),
     ("ping/iputils-20221126/quiet", "ping", "round_trip_max", 0.038, {"packets": 50}),
     ("ping/busybox-1.35/loopback", "ping", "round_trip_max", 0.066, {"packets": 3}),
