@@ -26,6 +26,18 @@ class ParsedTrial:
     tool_version: str | None = None
 
 
+NO_DISK, NOT_WRITTEN = "No disk is measured: ", "No disk is written: "
+"""How the note of an output begins whose command neither writes nor reads a disk, or only reads one."""
+
+
+_WITHOUT_DISK = re.compile(r"/dev/(?:zero|null|full|u?random|nullb\d+|ram\d+|zram\d+)|(?:/dev/shm|/run)(?:/.*)?")
+
+
+def is_without_disk(path: str) -> bool:
+    """Return whether a path is by its name in memory, computed or discarded, whatever the host."""
+    return _WITHOUT_DISK.fullmatch(path) is not None
+
+
 class TrialParser(Protocol):
     """Incremental parser of one trial's output. Accepts any bytes; never raises."""
 

@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from types import MappingProxyType
 
 from suites.base import Command, Context, Estimate, Purpose, Suite, TestedTool, Workload
 from suites.command_line import CommandSyntax
 from suites.dd.checks import DD_CHECKS
-from suites.dd.output import COPIED, METRICS, DdParser, tests_in
+from suites.dd.operands import without_disk
+from suites.dd.output import CLOSING, COPIED, IDENTITIES, METRICS, DdParser, tests_in
 from suites.dd.parameters import BLOCK_SIZE, DD_PARAMETERS, FILE, PREPARED, TUNED_BLOCK, URANDOM, ZERO, copied, writes
 from suites.disk import GIB, MIB, SOLID_STATE_RATE, best_directory, room_for
 from suites.equivalents import (
@@ -22,6 +24,7 @@ from suites.equivalents import (
     tool_difference,
 )
 from suites.facts import Directory, Facts, known
+from suites.identities import in_text
 from suites.output_reading import StatedLine, by_parser
 from suites.outputs import OutputFormat, ParsedTrial, ToolOutput
 from suites.parameters import Tuned, Value, Values, size_word
@@ -35,6 +38,9 @@ _REPORT = re.compile(
     r"\d{1,18}\s?[^\W\d_]+(?:\s?[(（]|\s[^\W\d_])[^|:]{0,200}?\d\s?s(?:ec|econds)?[,;、，]\s?[\d.,]{1,20}\s?[kKMGTPEZY]?i?B/s$"
 )
 """A line of dd's report, in any language."""
+
+_IN_ONE_COPY = re.compile(r"^\s*\d{1,18}\+\d{1,18} \S|, \d{1,9} s, ", re.MULTILINE)
+"""Records of a copy, or its progress, which has whole seconds."""
 
 FILE_NAME, SOURCE_NAME = "benchwright.dat", "benchwright.src"
 _FILE, _SOURCE = (Target(FILE_NAME),), (Target(SOURCE_NAME),)
@@ -180,11 +186,21 @@ class Dd(Suite):
         """The formats of dd's output, which states none of its operands."""
         stated = (StatedLine("count", re.compile(r"(\d{1,18})\+0 \S+ \S+")),)
         unstated = {"input": (ZERO, URANDOM, PREPARED, FILE), "flush": ("none", "fdatasync", "direct", "dsync")}
-        read_one = by_parser(self, stated, unstated=unstated, inferred=_block_size)
 
         def read(text: str, command: str | None) -> Iterator[ToolOutput]:
             for part in tests_in(text):
-                yield from read_one(part, command)
+                again = None if _IN_ONE_COPY.search(part) else CLOSING  # several reports without their records
+                reader = by_parser(
+                    self,
+                    stated,
+                    unstated=unstated,
+                    inferred=_block_size,
+                    again=again,
+                    contradictions=in_text(IDENTITIES),
+                )
+                for one in reader(part, command):
+                    notes = (*one.parsed.notes, *without_disk(command or ""))
+                    yield replace(one, parsed=replace(one.parsed, notes=notes))
 
         return (OutputFormat(title="dd", first=re.compile(r"\d{1,18}\+\d{1,18} records in$"), line=_REPORT, read=read),)
 

@@ -6,14 +6,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
+from suites.fio.identities import document_contradictions, text_contradictions
 from suites.fio.metrics import BANDWIDTH, job_figures
 from suites.fio.report import JobReport, Report, read_report
 from suites.fio.suite import Fio
 from suites.fio.text import read_terse, read_text
 from suites.fio_job.file import ALIASES, Section
 from suites.fio_job.section_values import section_values, sized
+from suites.identities import checked, noted
 from suites.output_reading import stated_by_command
-from suites.outputs import OutputFormat, ParsedTrial, ToolOutput, parse_whole
+from suites.outputs import NO_DISK, OutputFormat, ParsedTrial, ReadOutput, ToolOutput, is_without_disk, parse_whole
 from suites.parameters import Value
 from suites.quantities import count_text
 from suites.strict_json import objects_in, read_json
@@ -45,12 +47,28 @@ _LOG = re.compile(r"(\d{1,15}), \d{1,18}, [012], \d{1,10}(?:, \d{1,20}(?:, \w{1,
 """A sample of write_bw_log, write_iops_log or write_lat_log: time in ms, value, direction, block size, offset."""
 
 
+def _with_paths(read: ReadOutput) -> ReadOutput:
+    """Return a reader that notes at each result that its device or directory is by its name no disk."""
+
+    def noting(text: str, command: str | None) -> Iterator[ToolOutput]:
+        for one in read(text, command):
+            path = str(one.stated.get("device") or one.stated.get("directory") or "")
+            note = (f"{NO_DISK}{path} is memory, or a device without a disk.",) if is_without_disk(path) else ()
+            yield replace(one, parsed=replace(one.parsed, notes=(*one.parsed.notes, *note)))
+
+    return noting
+
+
 def fio_formats() -> tuple[OutputFormat, ...]:
     """Return the formats of fio."""
     first = re.compile(rf"{_HEADER.pattern}|fio-\d+\.\d+\S*$")
     return (
-        OutputFormat(title="fio JSON", keys=frozenset({"fio version", "jobs"}), joined=True, read=_read_documents),
-        OutputFormat(title="fio text", first=first, line=_LINE, read=_read_text_output),
+        OutputFormat(
+            title="fio JSON", keys=frozenset({"fio version", "jobs"}), joined=True, read=_with_paths(_read_documents)
+        ),
+        OutputFormat(
+            title="fio text", first=first, line=_LINE, read=_with_paths(checked(_read_text_output, text_contradictions))
+        ),
         OutputFormat(title="fio terse", first=_TERSE, read=_read_terse_output),
         OutputFormat(title="fio client JSON", keys=frozenset({"fio version", "client_stats"}), read=_read_clients),
         OutputFormat(title="fio log", line=_LOG, read=_read_log),
@@ -67,14 +85,18 @@ def _read_documents(text: str, _command: str | None) -> Iterator[ToolOutput]:
         report = read_report(content)
         if report is None:
             continue
-        whole = "\n".join(documents) + "\n"
-        options = {job.key: _options(job.options) for job in report.jobs}
-        alone = len(report.jobs) == 1
-        for job in report.jobs:
-            section = Section(job.name, options[job.key])
-            values = _without_default_size(section, section_values(section, ""))
-            parsed = parse_whole(_FIO.parser(values), whole.encode()) if alone else _of_one(job, report)
-            yield ToolOutput(_FIO.id, parsed, values, name=job.name, seconds=job.runtime or None)
+        yield from noted(_of_document(documents, report), document_contradictions(documents[-1]))
+
+
+def _of_document(documents: list[str], report: Report) -> Iterator[ToolOutput]:
+    whole = "\n".join(documents) + "\n"
+    options = {job.key: _options(job.options) for job in report.jobs}
+    alone = len(report.jobs) == 1
+    for job in report.jobs:
+        section = Section(job.name, options[job.key])
+        values = _without_default_size(section, section_values(section, ""))
+        parsed = parse_whole(_FIO.parser(values), whole.encode()) if alone else _of_one(job, report)
+        yield ToolOutput(_FIO.id, parsed, values, name=job.name, seconds=job.runtime or None)
 
 
 def _runs(text: str) -> Iterator[list[str]]:
@@ -164,7 +186,15 @@ _UNNAMED = "fio: (groupid=0, jobs=1): err= 0:"
 """The head of a job, for results that were pasted without theirs."""
 
 
+_COMMA = re.compile(r"\b(?:iops|bw|min|max|avg|stdev)= *\d{1,15},\d", re.IGNORECASE)
+
+
 def _read_text_output(text: str, command: str | None) -> Iterator[ToolOutput]:
+    comma = _COMMA.search(text)
+    if comma is not None:
+        reason = f"“{comma[0]}…”: fio prints no decimal commas, nor separators of thousands. Give it as fio prints it."
+        yield ToolOutput(_FIO.id, ParsedTrial(notes=(reason,), complete=False), undecided=reason)
+        return
     if not any(_GROUP.match(_CLIENT.sub("", line, count=1)) for line in text.splitlines()):
         if not any(_DIRECTION.match(line) for line in text.splitlines()):
             yield from _of_groups(text, command)
@@ -277,13 +307,19 @@ def _inferred(job: JobReport, section: Section) -> dict[str, Value]:
     seconds = round(job.runtime)
     by_time = seconds >= 1 and abs(job.runtime - seconds) < _WHOLE_SECONDS
     found: dict[str, Value] = {"rw": _pattern(job, section), "runtime": float(seconds) if by_time else 0.0}
-    rates = [(one.bandwidth, one.iops) for one in job.directions.values() if one.bandwidth and one.iops]
-    if "bs" not in section.options and rates:
-        bandwidth, iops = max(rates)
-        found["block_size"] = str(max(1, round(bandwidth / iops / SECTOR)) * SECTOR)
+    if "bs" not in section.options and (block := _block(job)):
+        found["block_size"] = block
     if "iodepth" not in section.options:
         found["iodepth" if "numjobs" in section.options else "numjobs"] = max(1, round(_in_flight(job)))
     return found
+
+
+def _block(job: JobReport) -> int:
+    """Return the mean size of an I/O in whole sectors, from the counts, else from the rates; 0 if it is not known."""
+    size, ios = (sum(getattr(one, name) for one in job.directions.values()) for name in ("size", "ios"))
+    rates = [(one.bandwidth, one.iops) for one in job.directions.values() if one.bandwidth and one.iops]
+    amount, count = (size, ios) if size and ios else max(rates, default=(0, 0))
+    return SECTOR * max(1, round(amount / count / SECTOR)) if count else 0
 
 
 def _in_flight(job: JobReport) -> float:
