@@ -1,5 +1,6 @@
 """Outputs in everything that people and programs put around them: the figures stay, or are not read; never others."""
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -92,3 +93,21 @@ def test_no_wrapping_makes_other_figures_of_any_output() -> None:
             else:
                 assert figures(wrapped) == figures(bare), (name, title)
     assert len(unread) <= MOST_UNREAD * cases, unread
+
+
+def log_with_an_output(lines: int) -> str:
+    """Return a log of a CI job, with an output within it."""
+    rows = [f"step {number}: read 12345 bytes | [ 5] request=/x?y={number} {{a}}" for number in range(lines)]
+    rows[lines // 2 : lines // 2] = captured("sysbench/1.0.20/cpu_default").splitlines()
+    return WRAPPINGS["GitHub Actions"](rows)
+
+
+@pytest.mark.slow
+def test_a_log_that_is_twice_as_long_takes_twice_the_time() -> None:
+    taken = []
+    for lines in (10_000, 20_000):
+        text = log_with_an_output(lines)
+        began = time.process_time()
+        assert len(figures(judged(text))) == len(figures(judged(captured("sysbench/1.0.20/cpu_default"))))
+        taken.append(time.process_time() - began)
+    assert taken[1] < 3 * taken[0]
