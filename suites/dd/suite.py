@@ -34,7 +34,8 @@ from suites.targets import Target
 from suites.vocab import Resource
 
 _REPORT = re.compile(
-    r"\d{1,18}\+\d{1,18} \S+ \S+$|\d{1,18} ?\S{0,40}(?: \([^)]{0,60}\)){0,3}.{0,200} [kKMGTP]?i?B/s$|\d{1,18} bytes transferred in "
+    r"\d{1,18}\+\d{1,18} \S+ \S+$|\d{1,18} bytes transferred in |"
+    r"\d{1,18} ?\S{0,40}(?: \([^)]{0,60}\)){0,3}.{0,200} [kKMGTP]?i?B/s$"
 )
 """A line of dd's report, in any language."""
 
