@@ -9,7 +9,7 @@ from typing import Protocol
 
 from suites.outputs import ReadOutput, ToolOutput
 from suites.quantities import quantity
-from suites.units import Unit, convert
+from suites.units import Unit
 
 CONTRADICTION = "Figures contradict each other: "
 """How the note about a contradiction begins."""
@@ -332,8 +332,3 @@ def negative_members(source: Mapping[str, object], members: Mapping[str, Member]
     for name, (one, *_) in json_numbers(source, members).items():
         if one.high < 0:
             yield f"{'.'.join(members[name].path)} is {one.high:.6g}, below 0, and is not used"
-
-
-def to_unit(unit: Unit, target: Unit) -> float:
-    """Return the factor from one unit to another."""
-    return convert(1.0, unit, target)
