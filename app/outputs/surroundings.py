@@ -72,9 +72,11 @@ def without_panes(lines: Sequence[Line], has_own: Callable[[str], bool]) -> list
 
 
 def _of_tool(sides: Mapping[int, tuple[str, str]], has_own: Callable[[str], bool]) -> dict[int, tuple[str, str]]:
-    """Return the sides of lines with the tool's text first; none if no side is, or if the left one is a prefix."""
+    """Return the sides of lines with the tool's text first; none if the left one is a prefix, or it drew the border."""
     if not any(right.strip() for _, right in sides.values()):
         return {}
+    if any(has_own(f"{left}|{right}") and not has_own(left) and not has_own(right) for left, right in sides.values()):
+        return {}  # the tool's own table
     if any(has_own(left) for left, _ in sides.values()):
         return dict(sides)
     differ = len({left for left, _ in sides.values()}) > len(sides) / 2
