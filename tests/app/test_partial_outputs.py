@@ -49,7 +49,8 @@ def test_closing_reports_of_several_copies_are_several_results() -> None:
 
 
 def test_the_last_progress_of_a_killed_dd_is_no_closing_report() -> None:
-    text = "\r" + CLOSING.format("1 s").strip() + "\r" + CLOSING.format("2 s")
+    later = CLOSING.format("2 s").replace("1073741824", "2147483648").replace("1.1 GB, 1.0 GiB", "2.1 GB, 2.0 GiB")
+    text = "\r" + CLOSING.format("1 s").strip() + "\r" + later
     assert "output-incomplete" in ids(only(text))
 
 
