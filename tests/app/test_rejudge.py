@@ -29,8 +29,10 @@ from tests.app.stores import RUN, record
 from tests.app.test_calibration import calibration
 from tests.app.test_store_formats import STORES
 from tests.checks_digest import captured
+from tests.messages import messages
 from tests.program import BAD_INPUT, DONE, FAILED, benchwright
 
+MESSAGES = messages("app-store", "test_rejudge")
 VALID, BRIEF, NETWORK = "20261128-192604-ce4h", "20261128-192616-5udf", "20261128-192622-a326"
 IMPORTED, REDACTED = "20261128-194122-sms3", "20261128-193845-2ygs"
 
@@ -159,8 +161,8 @@ def test_the_notice_names_baselines_first_and_its_filter_finds_its_runs(
     list(upgraded.rejudge())
     first, *others = groups = recall_groups(upgraded.library().rows)
     assert [row.id for row in first.rows] == [NETWORK, VALID]
-    assert first.text == "2 runs of November 2026 are now doubtful: Page cache served part of the I/O"
-    assert first.baseline_text == "Baseline “nightly” contains 1 of them."
+    assert first.text == MESSAGES["two_are_doubtful"]
+    assert first.baseline_text == MESSAGES["baseline"]
     title, more = notice_of(groups)
     assert title == f"{first.text}."
     assert more.startswith(first.baseline_text)
@@ -314,7 +316,7 @@ def test_an_imported_file_that_is_read_otherwise_now_makes_its_figures_doubtful(
 def test_an_imported_run_whose_file_is_gone_keeps_its_verdict(upgraded: Workstation) -> None:
     before = upgraded.load(REDACTED)
     (one,) = upgraded.rejudge([REDACTED])
-    assert one.problem == "The imported file is not stored."
+    assert one.problem == MESSAGES["no_file"]
     assert upgraded.load(REDACTED) == before
 
 
@@ -348,7 +350,7 @@ def test_the_command_shows_what_changes_before_it_stores_it(workstation: Worksta
     workstation.close()
     planned = benchwright("--store", path, "rejudge", "--dry-run")
     assert planned.status == DONE
-    assert planned.out.splitlines()[0] == "1 run of November 2026 is now valid."
+    assert planned.out.splitlines()[0] == MESSAGES["one_is_valid"]
     assert f"12 runs would be judged by checks version {CHECKS_VERSION}, the trust of 1 changed." in planned.out
     done = benchwright("--store", path, "rejudge", "--json").json
     (changed,) = done["changed"]
@@ -356,12 +358,12 @@ def test_the_command_shows_what_changes_before_it_stores_it(workstation: Worksta
     assert (done["judged"], done["failed"], done["stored"]) == (12, {}, True)
     shown = benchwright("--store", path, "show", VALID).out
     assert f"Judged by checks version {CHECKS_VERSION}. Was invalid until checks version {CHECKS_VERSION}." in shown
-    assert "checks of an unknown version: Valid: " in shown
+    assert MESSAGES["earlier"] in shown
     assert len(benchwright("--store", path, "show", "--json", VALID).json["earlier_verdicts"]) == 2
     assert benchwright("--store", path, "list", "--json", "recall:yes").json[0]["id"] == VALID
     refused = benchwright("--store", path, "rejudge", REDACTED)
     assert refused.status == FAILED
-    assert f"{REDACTED} keeps its verdict: The imported file is not stored." in refused.out
+    assert f"{REDACTED} keeps its verdict: {MESSAGES['no_file']}" in refused.out
     assert benchwright("--store", path, "rejudge", "--all", VALID).status == BAD_INPUT
 
 
