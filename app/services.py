@@ -36,7 +36,7 @@ from suites.errors import BenchwrightError
 from suites.perf import frequency, profiled_commands
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 
     from app.calibration.calibrate import CalibrationDone, CalibrationRequest
     from app.checks.before import CheckReport
@@ -51,7 +51,8 @@ if TYPE_CHECKING:
     from app.runs.control import Control
     from app.runs.request import RunRequest
     from app.runs.root_commands import RootCommand
-    from app.sharing.redaction import RedactionPreview
+    from app.sharing.preview import RedactionPreview
+    from app.sharing.redacted_copy import Keep
     from app.store.salvage import Salvaged
     from app.store.store import Store
     from remote.questions import Asker
@@ -63,11 +64,11 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class RedactedRuns:
-    """Services on redacted runs, and the ids of these; `preview` is what was replaced."""
+    """Services on redacted runs, and the selectors of these; `preview` returns what was replaced and what stays."""
 
     workstation: Workstation
     runs: Sequence[str]
-    preview: RedactionPreview
+    preview: Callable[[], RedactionPreview]
 
 
 class Workstation(HostServices):
@@ -337,12 +338,13 @@ class Workstation(HostServices):
             yield from mark.noted(attached(request, taken, self._store, self._selection.record, self._use_library))
 
     @contextmanager
-    def redacted(self, runs: Sequence[str]) -> Iterator[RedactedRuns]:
+    def redacted(self, runs: Sequence[str], keep: Collection[Keep] = ()) -> Iterator[RedactedRuns]:
         """Give the services on a copy of `runs` in which what identifies hosts and people is replaced.
 
-        Everything that is exported from it is redacted, for it has nothing else. The copy is removed at the end.
+        Everything that is exported from it is redacted, for it has nothing else. `keep` are free texts to keep. The
+        copy is removed at the end.
         """
-        from app.sharing.redacted_copy import redacted_copy
+        from app.sharing.redacted_copy import preview_of, redacted_copy
 
         chosen = [[one for one in group if one.published is None] for group in self._selection.chosen(runs)]
         if not all(chosen):
@@ -350,13 +352,18 @@ class Workstation(HostServices):
         ids = list(dict.fromkeys(one.summary.id for group in chosen for one in group))
         with TemporaryDirectory(prefix="benchwright-") as folder:
             path = Path(folder) / "redacted.sqlite3"
-            redaction = redacted_copy(self._store, ids, self._hosts.saved.entries(), path)
+            redaction = redacted_copy(self._store, ids, self._hosts.saved.entries(), path, keep)
             copy = Workstation(path, Path(folder) / "hosts.toml")
             try:
                 selectors = [",".join(_selector(one, redaction.replacement.text) for one in group) for group in chosen]
-                yield RedactedRuns(copy, selectors, redaction.preview())
+                yield RedactedRuns(copy, selectors, lambda: preview_of(redaction, self._store, copy._store, ids, keep))
             finally:
                 copy.close()
+
+    def redaction_preview(self, runs: Sequence[str], keep: Collection[Keep] = ()) -> RedactionPreview:
+        """Return what a redacted export of `runs` replaces and leaves out, and the texts that stay."""
+        with self.redacted(runs, keep) as source:
+            return source.preview()
 
     def export_redacted_html(self, runs: Sequence[str], path: Path) -> Path:
         """Write a redacted report as HTML that has the redacted library of the runs in it; return `path`."""

@@ -27,6 +27,8 @@ from app.output import write_whole
 from app.outputs.files import has_library, known_host
 from app.plans.plan import ELSEWHERE
 from app.services import Workstation
+from app.sharing.preview import RedactionPreview
+from app.sharing.redacted_copy import Keep
 from suites.errors import BenchwrightError
 
 Writer = Callable[[Workstation, Sequence[str], Path], Iterable[Path]]
@@ -63,6 +65,13 @@ def _file_option(name: str, text: str) -> Callable[[Callable[..., None]], Callab
     "[default: only with --ticket and --html]",
 )
 @click.option("--preview", is_flag=True, help="Show what --redact replaces and what stays, and write nothing.")
+@click.option(
+    "--keep",
+    multiple=True,
+    type=click.Choice([one.value for one in Keep]),
+    help="Keep your own titles, notes and tags (texts) or the text of imported outputs (imported) in a redacted "
+    "export, without the values in them that identify; repeatable.  [default: left out]",
+)
 @margin_option
 @overrule_option
 @metrics_option
@@ -73,6 +82,7 @@ def export(
     runs: tuple[str, ...],
     redact: bool | None,
     preview: bool,
+    keep: tuple[str, ...],
     margins: Margins,
     overrule: str,
     metrics: tuple[str, ...],
@@ -81,8 +91,9 @@ def export(
     **paths: Path | None,
 ) -> None:
     """Export RUNS as HTML, ticket text, table, image or hyperfine JSON, or as a library file with everything."""
+    kept = [Keep(each) for each in keep]
     if preview:
-        print_redaction(workstation, runs, as_json=as_json)
+        print_redaction(workstation.redaction_preview(runs, kept), as_json=as_json)
         return
     given_margins = margins, overrule, tested_of(metrics, everything=everything)
     writers: dict[str, Writer] = {
@@ -108,7 +119,7 @@ def export(
         )
     written = [file for path, write, hides in given if not hides for file in write(workstation, runs, path)]
     if any(hides for *_, hides in given):
-        with workstation.redacted(runs) as source:
+        with workstation.redacted(runs, kept) as source:
             written += [
                 file for path, write, hides in given if hides for file in write(source.workstation, source.runs, path)
             ]
@@ -119,14 +130,10 @@ def export(
         click.echo(plain(f"Wrote {path}"))
 
 
-def print_redaction(workstation: Workstation, runs: Sequence[str], *, as_json: bool) -> None:
-    """Print what a redacted export of `runs` replaces and what stays."""
-    with workstation.redacted(runs) as source:
-        preview = source.preview
+def print_redaction(preview: RedactionPreview, *, as_json: bool) -> None:
+    """Print what a redacted export replaces and leaves out, and what stays."""
     if as_json:
-        print_json(
-            {"replaced": list(map(asdict, preview.replaced)), "ordinary": preview.ordinary, "kept": preview.kept}
-        )
+        print_json(asdict(preview))
         return
     for line in preview.text.splitlines():
         click.echo(plain(line))

@@ -148,6 +148,12 @@ def imported_content(connection: Connection, run_id: str) -> bytes:
     return connection.execute(select(table.content).where(table.run_id == run_id)).scalar() or b""
 
 
+def is_imported(connection: Connection, run_id: str) -> bool:
+    """Return whether a run was imported from an output that was measured elsewhere."""
+    table = schema.imported_outputs.c
+    return connection.execute(select(table.run_id).where(table.run_id == run_id)).first() is not None
+
+
 def _samples(
     connection: Connection, run_id: str, owner: Any, chosen: Any, within: Sequence[Any] = ()
 ) -> dict[Any, list[Sample]]:

@@ -40,7 +40,13 @@ def fio_formats() -> tuple[OutputFormat, ...]:
     """Return the formats of fio."""
     first = re.compile(rf"{_HEADER.pattern}|fio-\d+\.\d+\S*$")
     return (
-        OutputFormat(title="fio JSON", keys=frozenset({"fio version", "jobs"}), joined=True, read=_read_documents),
+        OutputFormat(
+            title="fio JSON",
+            keys=frozenset({"fio version", "jobs"}),
+            joined=True,
+            read=_read_documents,
+            free_text=frozenset({"description", "desc"}),
+        ),
         OutputFormat(title="fio text", first=first, line=_LINE, read=_read_text_output),
         OutputFormat(title="fio terse", first=_TERSE, read=_read_terse_output),
         OutputFormat(title="fio client JSON", keys=frozenset({"fio version", "client_stats"}), read=_read_clients),

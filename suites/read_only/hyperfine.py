@@ -80,7 +80,8 @@ class Hyperfine(ReadOnlySuite):
     @property
     def output_formats(self) -> tuple[OutputFormat, ...]:
         """The JSON of hyperfine 1 and 2."""
-        return (OutputFormat(title="hyperfine JSON", keys=frozenset({"results"}), read=self._read),)
+        keys, free_text = frozenset({"results"}), frozenset({"command"})
+        return (OutputFormat(title="hyperfine JSON", keys=keys, read=self._read, free_text=free_text),)
 
     def _read(self, text: str, _command: str | None) -> Iterator[ToolOutput]:
         for one in objects_in(read_json(text), "results"):
