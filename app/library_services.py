@@ -419,17 +419,25 @@ class LibraryServices(ABC):
         yield from self._store.import_runs(path, runs)
 
     def import_outputs(
-        self, sources: Sequence[Source], host: str = ELSEWHERE, known: KnownHost | None = None
+        self, sources: Sequence[Source], host: str = ELSEWHERE, known: KnownHost | None = None, *, again: bool = False
     ) -> Generator[ImportedOutput]:
         """Import the outputs of tools that ran elsewhere, in files, folders or texts, as runs on `host`.
 
+        A file that the library has on this host is not imported, unless `again` or something is `known` of the host.
         Yields each file as it is done; what was imported stays if it is closed before its end.
         """
         from app.outputs.importing import import_outputs
         from app.outputs.judging import UNKNOWN_HOST
 
         self.check_writable()
-        yield from import_outputs(sources, host, known or UNKNOWN_HOST, self._store.recorder)
+        anew = again or known not in {None, UNKNOWN_HOST}
+        yield from import_outputs(
+            sources,
+            host,
+            known or UNKNOWN_HOST,
+            self._store.recorder,
+            lambda sha256: None if anew else self._store.run_of_output(sha256, host),
+        )
 
     def merge_library(self, path: Path, margins: Path | None = None) -> Generator[Merged]:
         """Copy what this library lacks from the library at `path`, which is only read, and margins from a file of them.

@@ -12,6 +12,7 @@ from app.cli.common import (
     known_host_options,
     plain,
     print_json,
+    print_note,
     print_table,
     show_part,
 )
@@ -30,6 +31,7 @@ from app.services import Workstation
 from app.sharing.preview import RedactionPreview
 from app.sharing.redacted_copy import Keep
 from suites.errors import BenchwrightError
+from suites.quantities import count_text
 
 Writer = Callable[[Workstation, Sequence[str], Path], Iterable[Path]]
 """Writes runs to a path and gives the files that it wrote."""
@@ -176,6 +178,7 @@ def _export_library(workstation: Workstation, runs: Sequence[str], path: Path) -
 @click.option("--host", help="Host on which the outputs were measured.  [default: elsewhere, or that of --facts]")
 @known_host_options
 @click.option("--baseline", default="", help="Pin the imported outputs as the next version of this baseline.")
+@click.option("--again", is_flag=True, help="Import a file again that the library has; with --facts it always is.")
 @json_verb
 def import_runs(
     workstation: Workstation,
@@ -185,35 +188,38 @@ def import_runs(
     telemetry_paths: tuple[Path, ...],
     interval: float,
     baseline: str,
+    again: bool,
     *,
     as_json: bool,
 ) -> None:
     """Import the runs of a library or an HTML report FILE, by default all finished ones, or outputs of tools.
 
     The file is only read. The outputs of tools that ran elsewhere, in files and folders, are recognised by their
-    content and judged, as the verb judge does; each file becomes a run.
+    content and judged, as the verb judge does; each file becomes a run, once: see --again.
     """
     if has_library(files[0]):
-        if host or facts_path or telemetry_paths or baseline:
+        if host or facts_path or telemetry_paths or baseline or again:
             raise BenchwrightError(
-                "--host, --facts, --telemetry and --baseline are for outputs of tools.", "Leave them out."
+                "--host, --facts, --telemetry, --baseline and --again are for outputs of tools.", "Leave them out."
             )
         _import_library(workstation, files[0], [str(name) for name in files[1:]], as_json=as_json)
         return
     known = known_host(facts_path, telemetry_paths, interval)
     at = host or (ELSEWHERE if known.facts is None else known.facts.host)
     done = []
-    for one in workstation.import_outputs(files, at, known):
+    for one in workstation.import_outputs(files, at, known, again=again):
         show_part("Importing", one.done, one.total)
         done.append(one)
-    runs = [one.run for one in done if one.run]
+    runs = list(dict.fromkeys(one.run for one in done if one.run))
     if baseline and runs:
         workstation.pin(",".join(runs), baseline)
     if as_json:
         print_json({"imported": [{"file": one.name, "run": one.run or None, "trust": one.trust or None,
-                                  "problem": one.problem} for one in done]})  # fmt: skip
+                                  "problem": one.problem, "present": one.present} for one in done]})  # fmt: skip
     else:
-        print_table(["File", "Run", "Verdict"], [[one.name, one.run, one.problem or one.trust] for one in done])
+        print_table(["File", "Run", "Verdict"], [[one.name, one.run, one.outcome] for one in done])
+        if count := sum(one.present for one in done):
+            print_note(f"Not imported again: {count_text(count, 'file')}. Import them with --again.")
     if not all(one.run for one in done):
         raise SystemExit(FAILED)
 

@@ -307,7 +307,7 @@ def test_titles_and_imported_text_are_kept_on_request_only(
     workstation: Workstation, elsewhere: list[str], tmp_path: Path
 ) -> None:
     library, out = workstation.library_path, tmp_path / "x.sqlite3"
-    words = ("--store", library, "export", *elsewhere, "--redact", "--library", out)
+    words: list[str | Path] = ["--store", library, "export", *elsewhere, "--redact", "--library", out]
     assert benchwright(*words).status == DONE
     assert b"since Monday" not in out.read_bytes()
     assert b"events per second" not in out.read_bytes()
