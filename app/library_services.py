@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from app.sample_size.pilot import Pilot, PilotQuery
     from app.sample_statistics import WithinTrials
     from app.saved_margins import SavedMargins
+    from app.sharing.compared_runs import ComparedRuns
     from app.step_results import ResultCard
     from app.store.backup import BackedUp
     from app.store.errors import StoreError
@@ -479,10 +480,19 @@ class LibraryServices(ABC):
         record = self.load(run)
         return ticket_text(record, self.samples(record.summary.id), self.telemetry(record.summary.id))
 
-    def export_html(self, runs: Sequence[str], path: Path, *, redacted: bool = False) -> Path:
+    def export_html(
+        self,
+        runs: Sequence[str],
+        path: Path,
+        margins: Margins = DEFAULTS,
+        overruled: str = "",
+        tested: Collection[str] = (),
+        *,
+        redacted: bool = False,
+    ) -> Path:
         """Write a report as HTML that has the runs' library in it; `redacted` is what it says of itself.
 
-        Raises WriteError and StoreError.
+        Several runs, and the sides of one duet, are compared as in compare(). Raises WriteError and StoreError.
         """
         from pathlib import Path as FilePath
         from tempfile import TemporaryDirectory
@@ -490,16 +500,62 @@ class LibraryServices(ABC):
         from app.output import write_whole
         from app.sharing.html_report import html_report
 
-        read = list(self._selection.read(runs))
-        ids = list(dict.fromkeys(record.summary.id for record, *_ in read))
-        records = [self.load(run) for run in ids]
+        records = self._single_runs(runs)
+        ids = [record.summary.id for record in records]
         with TemporaryDirectory(prefix="benchwright-") as folder:
             library = FilePath(folder) / "runs.sqlite3"
             for _ in self._store.export_runs(ids, library):
                 pass
             content = library.read_bytes()
         samples = {run: self.samples(run) for run in ids}
-        return write_whole(path, html_report(records, samples, content, redacted=redacted))
+        compared = self._compared_runs(runs, margins, overruled, tested)
+        return write_whole(path, html_report(records, samples, content, compared, redacted=redacted))
+
+    def export_markdown(
+        self,
+        runs: Sequence[str],
+        path: Path,
+        margins: Margins = DEFAULTS,
+        overruled: str = "",
+        tested: Collection[str] = (),
+    ) -> Path:
+        """Write a report in Markdown, for a ticket or a pull request. Raises WriteError.
+
+        Several runs, and the sides of one duet, are compared as in compare().
+        """
+        from app.output import write_whole
+        from app.sharing.markdown_report import markdown_report
+
+        text = markdown_report(self._single_runs(runs), self._compared_runs(runs, margins, overruled, tested))
+        return write_whole(path, text.encode("utf-8", "replace"))
+
+    def export_run_json(self, run: str, path: Path) -> Path:
+        """Write a run as JSON, as ``show --json`` prints it. Raises WriteError."""
+        from app.output import json_text, write_whole
+        from app.summary import run_to_json
+
+        record = self.load(run)
+        content = run_to_json(record, self.within([run]), self.energy(record))
+        return write_whole(path, f"{json_text(content)}\n".encode("utf-8", "replace"))
+
+    def _single_runs(self, runs: Sequence[str]) -> list[RunRecord]:
+        """Return each run of some selectors once; published tables are left out."""
+        chosen = [record for group in self._selection.chosen(runs) for record in group if record.published is None]
+        return [self.load(run) for run in dict.fromkeys(record.summary.id for record in chosen)]
+
+    def _compared_runs(
+        self, runs: Sequence[str], margins: Margins, overruled: str, tested: Collection[str]
+    ) -> ComparedRuns | None:
+        """Return the comparison of several runs, or of the sides of one duet; None for any other run."""
+        from app.sharing.compared_runs import ComparedRuns
+
+        sides = (self.duet_sides(runs[0]) if len(runs) == 1 else ()) or runs
+        if len(sides) < 2:
+            return None
+        pairs = self._selection.joined(sides)
+        comparison = self.compare(sides, margins, overruled, tested)
+        samples = {record.summary.id: series for record, series in pairs}
+        return ComparedRuns(comparison, [record for record, _ in pairs], samples)
 
     def export_card(self, run: str, path: Path) -> Path:
         """Write the picture of the results of a run to `path`. Raises WriteError."""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from app.host_services import HostServices
 from app.hosts.cloud_limits import CLOUD_LIMITS_FILE, SavedCloudLimits
 from app.hosts.hosts import Hosts, SavedHosts
-from app.margins import with_margins
+from app.margins import DEFAULTS, Margins, with_margins
 from app.paths import consent_path, hosts_path, queue_path, store_path
 from app.plans.consent import ConsentFile, Consents
 from app.plans.context import step_context
@@ -365,10 +365,29 @@ class Workstation(HostServices):
         with self.redacted(runs, keep) as source:
             return source.preview()
 
-    def export_redacted_html(self, runs: Sequence[str], path: Path) -> Path:
-        """Write a redacted report as HTML that has the redacted library of the runs in it; return `path`."""
+    def export_redacted_html(
+        self,
+        runs: Sequence[str],
+        path: Path,
+        margins: Margins = DEFAULTS,
+        overruled: str = "",
+        tested: Collection[str] = (),
+    ) -> Path:
+        """Write a redacted report as export_html() does, with the redacted library of the runs in it; return `path`."""
         with self.redacted(runs) as source:
-            return source.workstation.export_html(source.runs, path, redacted=True)
+            return source.workstation.export_html(source.runs, path, margins, overruled, tested, redacted=True)
+
+    def export_redacted_markdown(
+        self,
+        runs: Sequence[str],
+        path: Path,
+        margins: Margins = DEFAULTS,
+        overruled: str = "",
+        tested: Collection[str] = (),
+    ) -> Path:
+        """Write a redacted report as export_markdown() does; return `path`."""
+        with self.redacted(runs) as source:
+            return source.workstation.export_markdown(source.runs, path, margins, overruled, tested)
 
     def redacted_ticket(self, run: str) -> str:
         """Return the results of a run with a reproducer as Markdown, redacted."""

@@ -36,13 +36,13 @@ from suites.quantities import count_text
 Writer = Callable[[Workstation, Sequence[str], Path], Iterable[Path]]
 """Writes runs to a path and gives the files that it wrote."""
 
-REDACTED = frozenset({"ticket", "html"})
+REDACTED = frozenset({"ticket", "html", "markdown"})
 """Exports that are redacted unless --no-redact is given: texts for other people."""
 
 
 def _file_option(name: str, text: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Return the option `--name FILE`."""
-    return click.option(f"--{name}", name, type=click.Path(path_type=Path), help=text)
+    return click.option(f"--{name}", name.replace("-", "_"), type=click.Path(path_type=Path), help=text)
 
 
 @click.command()
@@ -57,6 +57,8 @@ def _file_option(name: str, text: str) -> Callable[[Callable[..., None]], Callab
 @_file_option("library", "Write the runs to this new library file, for another Benchwright to import.")
 @_file_option("ticket", "Write one run to this Markdown file: results, limit, what was excluded, commands; redacted.")
 @_file_option("html", "Write a report to this HTML file, which needs no other file and can be imported; redacted.")
+@_file_option("markdown", "Write a report to this Markdown file, for a ticket or a pull request; redacted.")
+@_file_option("run-json", "Write one run to this file as JSON, as show --json prints it: see benchwright schema run.")
 @_file_option(
     "script", "Write the commands of one run to this shell script, to repeat it by hand; with --redact not for running."
 )
@@ -64,7 +66,7 @@ def _file_option(name: str, text: str) -> Callable[[Callable[..., None]], Callab
     "--redact/--no-redact",
     default=None,
     help="Replace names of hosts and users, addresses, serial numbers, ids, paths and your own texts.  "
-    "[default: only with --ticket and --html]",
+    "[default: only with --ticket, --html and --markdown]",
 )
 @click.option("--preview", is_flag=True, help="Show what --redact replaces and what stays, and write nothing.")
 @click.option(
@@ -92,7 +94,10 @@ def export(
     as_json: bool,
     **paths: Path | None,
 ) -> None:
-    """Export RUNS as HTML, ticket text, table, image or hyperfine JSON, or as a library file with everything."""
+    """Export RUNS as HTML, Markdown, ticket text, table, image or JSON, or as a library file with everything.
+
+    HTML, Markdown and images of several runs compare them with the first, as the verb compare does.
+    """
     kept = [Keep(each) for each in keep]
     if preview:
         print_redaction(workstation.redaction_preview(runs, kept), as_json=as_json)
@@ -107,7 +112,11 @@ def export(
         "library": _export_library,
         "ticket": _export_ticket,
         "script": _export_script,
-        "html": lambda shared, chosen, path: [shared.export_html(chosen, path, redacted=shared is not workstation)],
+        "html": lambda shared, chosen, path: [
+            shared.export_html(chosen, path, *given_margins, redacted=shared is not workstation)
+        ],
+        "markdown": lambda shared, chosen, path: [shared.export_markdown(chosen, path, *given_margins)],
+        "run_json": lambda shared, chosen, path: [shared.export_run_json(_one_run(chosen, "A JSON file"), path)],
     }
     given = [
         (path, write, name in REDACTED if redact is None else redact)

@@ -5,6 +5,7 @@ from xml.etree import ElementTree as ET
 
 from app.comparison.gate import ConditionAnswer, GateOutcome, GateResult
 from app.json_converter import Json
+from app.markdown import escaped, table
 from app.output import visible
 
 FORMAT = "benchwright-gate/1"
@@ -88,12 +89,9 @@ def gate_junit(found: GateResult) -> str:
 
 def gate_markdown(found: GateResult) -> str:
     """Return the outcome as a table in Markdown."""
-    rows = [f"| {one.answer.value} | {_cell(one.name)} | {_cell(_detail(one))} |" for one in found.answers]
-    head = [f"### Benchmark gate {_title(found)}", "", "| Outcome | Condition | Measured |", "|---|---|---|"]
-    return "\n".join([*head, *rows, "", f"Runs: {_cell(', '.join(found.runs))}; baseline: {_cell(found.baseline)}", ""])
-
-
-def _cell(text: str) -> str:
-    """Return `text` with the characters escaped that Markdown or HTML would interpret."""
-    escaped = "".join(f"\\{char}" if char in "\\`*_[]|#~" else char for char in visible(text))
-    return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    head, rows = (
+        ("Outcome", "Condition", "Measured"),
+        [[one.answer.value, one.name, _detail(one)] for one in found.answers],
+    )
+    runs = f"Runs: {escaped(', '.join(found.runs))}; baseline: {escaped(found.baseline)}"
+    return "\n".join([f"### Benchmark gate {_title(found)}", "", *table(head, rows), "", runs, ""])
