@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from app.sample_statistics import WithinTrials
     from app.saved_margins import SavedMargins
     from app.sharing.compared_runs import ComparedRuns
+    from app.sharing.standing import Standing
     from app.step_results import ResultCard
     from app.store.backup import BackedUp
     from app.store.errors import StoreError
@@ -431,13 +432,13 @@ class LibraryServices(ABC):
         from app.outputs.judging import UNKNOWN_HOST
 
         self.check_writable()
-        anew = again or known not in {None, UNKNOWN_HOST}
+        forced = again or known not in {None, UNKNOWN_HOST}
         yield from import_outputs(
             sources,
             host,
             known or UNKNOWN_HOST,
             self._store.recorder,
-            lambda sha256: None if anew else self._store.run_of_output(sha256, host),
+            lambda sha256: None if forced else self._store.run_of_output(sha256, host),
         )
 
     def merge_library(self, path: Path, margins: Path | None = None) -> Generator[Merged]:
@@ -473,12 +474,44 @@ class LibraryServices(ABC):
 
         return result_card(self.load(run))
 
-    def ticket_text(self, run: str) -> str:
-        """Return the results of a run with a reproducer as Markdown, for a ticket; nothing in it is redacted."""
+    def ticket_text(self, run: str, standings: Sequence[Standing] = ()) -> str:
+        """Return the results of a run with a reproducer as Markdown, for a ticket; nothing in it is redacted.
+
+        `standings` are those of standings().
+        """
         from app.sharing.ticket import ticket_text
 
         record = self.load(run)
-        return ticket_text(record, self.samples(record.summary.id), self.telemetry(record.summary.id))
+        return ticket_text(record, self.samples(record.summary.id), self.telemetry(record.summary.id), standings)
+
+    def standings(self, run: str) -> list[Standing]:
+        """Return the rank of a run among the hosts of the library with the same tests, and against its baselines.
+
+        Nothing is returned of what cannot be ranked or compared.
+        """
+        from app.baselines.baselines import bands
+        from app.ranking.candidates import RankingCriteria
+        from app.sharing.standing import Standing, baseline_text, peers_of, rank_texts
+
+        record = self.load(run)
+        run, hosts = record.summary.id, record.plan.hosts
+        own = [run] if len(hosts) == 1 else [f"{run}@{host}" for host in hosts]
+        peers = peers_of(record, self.library().rows)
+        found: list[Standing] = []
+        for number, step in enumerate(record.plan.steps):
+            with suppress(BenchwrightError):
+                of_step = step.name if len(record.plan.steps) > 1 else ""
+                criteria = RankingCriteria({step.headline.name: 1.0}, step=of_step)
+                ranked = rank_texts(self.rank([*own, *peers], criteria), own)
+                found += [Standing(number, host, text) for host, text in ranked]
+        known = bands(self._store, record.plan.steps, hosts, record.facts_before)
+        for (step_name, host), each in known.items():
+            name = next((one.name for one in each if not one.reference and run not in one.run_id.split(",")), "")
+            with suppress(BenchwrightError):
+                step = record.plan.step(step_name)
+                text = name and baseline_text(self.compare([f"baseline:{name}", run]), step, host)
+                found += [Standing(record.plan.steps.index(step), hosts.index(host), text)] if text else []
+        return sorted(found, key=lambda one: (one.step, one.host))
 
     def export_html(
         self,

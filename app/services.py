@@ -392,7 +392,7 @@ class Workstation(HostServices):
     def redacted_ticket(self, run: str) -> str:
         """Return the results of a run with a reproducer as Markdown, redacted."""
         with self.redacted([run]) as source:
-            return source.workstation.ticket_text(source.runs[0])
+            return source.workstation.ticket_text(source.runs[0], self.standings(run))
 
     def _use_library(self, path: Path) -> None:
         """Switch to the library at `path`, in which a run is stored, unless it is the current one."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 import click
@@ -30,6 +31,7 @@ from app.plans.plan import ELSEWHERE
 from app.services import Workstation
 from app.sharing.preview import RedactionPreview
 from app.sharing.redacted_copy import Keep
+from app.sharing.standing import Standing
 from suites.errors import BenchwrightError
 from suites.quantities import count_text
 
@@ -102,6 +104,7 @@ def export(
     if preview:
         print_redaction(workstation.redaction_preview(runs, kept), as_json=as_json)
         return
+    standings = partial(workstation.standings, runs[0])  # of the library: a redacted copy has no other run
     given_margins = margins, overrule, tested_of(metrics, everything=everything)
     writers: dict[str, Writer] = {
         "csv": lambda shared, chosen, path: shared.export_csv(chosen, path),
@@ -110,7 +113,9 @@ def export(
         "card": _export_card,
         "hyperfine": lambda shared, chosen, path: [shared.export_hyperfine(chosen, path)],
         "library": _export_library,
-        "ticket": _export_ticket,
+        "ticket": lambda shared, chosen, path: [
+            _export_ticket(shared, _one_run(chosen, "A ticket text"), path, standings())
+        ],
         "script": _export_script,
         "html": lambda shared, chosen, path: [
             shared.export_html(chosen, path, *given_margins, redacted=shared is not workstation)
@@ -158,9 +163,9 @@ def _export_card(workstation: Workstation, runs: Sequence[str], path: Path) -> l
     return [workstation.export_card(_one_run(runs, "A card"), path)]
 
 
-def _export_ticket(workstation: Workstation, runs: Sequence[str], path: Path) -> list[Path]:
-    text = workstation.ticket_text(_one_run(runs, "A ticket text"))
-    return [write_whole(path, text.encode("utf-8", "replace"))]
+def _export_ticket(workstation: Workstation, run: str, path: Path, standings: Sequence[Standing]) -> Path:
+    text = workstation.ticket_text(run, standings)
+    return write_whole(path, text.encode("utf-8", "replace"))
 
 
 def _export_script(workstation: Workstation, runs: Sequence[str], path: Path) -> list[Path]:

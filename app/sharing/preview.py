@@ -99,7 +99,7 @@ def _texts(record: RunRecord, annotation: Annotation) -> Iterator[tuple[str, str
     for facts in (*record.facts_before.values(), *record.facts_after.values()):
         yield from ((f"fact {path}", text) for path, text in text_facts(facts) if path in PUBLIC_FACTS)
     for trial in record.trials:
-        yield from (("command", command.line) for command in trial.trial.commands)
+        yield from (("command line", command.line) for command in trial.trial.commands)
         yield from (("note of a trial", note) for note in (*trial.notes, trial.reason))
         yield "tool version", trial.trial.tool_version or ""
         yield from (("label", f"{key}={value}") for figure in trial.figures for key, value in figure.labels)

@@ -118,7 +118,7 @@ class Redaction:
                 self.add_text(text)
         built = set() if record.read_from else {step.name for step in record.plan.steps if not _is_own_command(step)}
         own = [one.trial.commands for one in record.trials if one.trial.step not in built]
-        with self.origin("command"):
+        with self.origin("command line"):
             self._commands(word for commands in own for command in commands for word in command.argv)
         with self.origin("label"):
             figures = (figure for trial in record.trials for figure in trial.figures)
@@ -364,7 +364,7 @@ def _is_own_command(step: Step) -> bool:
 def _texts_of(record: RunRecord) -> Iterator[tuple[str, str]]:
     """Yield the words of the commands, the notes of the trials, and the texts of the findings, with their origins."""
     for trial in record.trials:
-        yield from (("command", word) for command in trial.trial.commands for word in command.argv)
+        yield from (("command line", word) for command in trial.trial.commands for word in command.argv)
         yield from (("note of a trial", note) for note in (*trial.notes, trial.reason))
     for finding in (*record.findings, *(one for verdict in record.verdicts for one in verdict.findings)):
         texts = (finding.measured, finding.why, finding.remedy, finding.install or "")

@@ -10,6 +10,7 @@ from app.markdown import code, escaped, table
 from app.plans.plan import Step, host_label
 from app.records import RunRecord, SampleSeries
 from app.sharing.run_content import RESULT_HEAD, RESULT_RIGHT, command_lines, result_cells
+from app.sharing.standing import Standing
 from app.step_results import basis_text, host_lines, step_results
 from app.verdict.listing import listed, without_repetitions
 from app.verdict.steps import step_verdict
@@ -23,17 +24,21 @@ MOST_RESULTS = 12
 MOST_FINDINGS = 4
 MOST_COMMANDS = 8
 MOST_CHECKS = 12
+MOST_STANDINGS = 6
 """What fits on a screen."""
 
 
-def ticket_text(record: RunRecord, samples: SampleSeries, telemetry: Telemetry) -> str:
-    """Return the results of a run as Markdown on one screen, with a reproducer."""
+def ticket_text(
+    record: RunRecord, samples: SampleSeries, telemetry: Telemetry, standings: Sequence[Standing] = ()
+) -> str:
+    """Return the results of a run as Markdown on one screen, with its rank and a reproducer."""
     lines = [f"### {escaped(first_upper(record.plan.name))}", ""]
     if record.plan.question:
         lines += [escaped(record.plan.question), ""]
     if record.ending:
         lines += [f"**{escaped(record.ending)}**", ""]
     lines += [*_results(record), ""]
+    lines += [f"- {one}" for one in _standings(record, standings)]
     found = listed(record)
     lines += [f"- **{first_upper(one.title)}**: {escaped(one.measured)}" for one in _objections(found)]
     for step, name, evidence in _evidence(record, samples, telemetry):
@@ -48,6 +53,13 @@ def _results(record: RunRecord) -> Iterator[str]:
     yield from table(RESULT_HEAD, map(result_cells, results[:MOST_RESULTS]), RESULT_RIGHT)
     if len(results) > MOST_RESULTS:
         yield f"\n{len(results) - MOST_RESULTS} more results are in the report."
+
+
+def _standings(record: RunRecord, standings: Sequence[Standing]) -> Iterator[str]:
+    several = len(record.plan.steps) * len(record.plan.hosts) > 1
+    for one in standings[:MOST_STANDINGS]:
+        where = f"{record.plan.steps[one.step].name}, {host_label(record.plan.hosts[one.host])}: " if several else ""
+        yield escaped(f"{where}{one.text}")
 
 
 def _objections(found: Sequence[Finding]) -> list[Finding]:

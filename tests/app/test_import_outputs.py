@@ -136,16 +136,16 @@ def test_a_file_is_imported_once_on_a_host_unless_asked_for(tmp_path: Path) -> N
     assert (first["present"], second["present"]) == (False, True)
     assert second["run"] == first["run"]
     assert second["trust"] == first["trust"]
-    told = call(library, "import", str(CPU))
-    assert told.exit_code == 0
-    assert "imported before" in told.stdout
-    assert "--again" in told.stderr
+    shown = call(library, "import", str(CPU))
+    assert shown.exit_code == 0
+    assert "imported before" in shown.stdout
+    assert "--again" in shown.stderr
     (elsewhere,) = imported(library, str(CPU), "--host", "web-1")
     (again,) = imported(library, str(CPU), "--again")
     assert len({one["run"] for one in (first, elsewhere, again)}) == 3
     call(library, "delete", first["run"], again["run"])
-    (anew,) = imported(library, str(CPU))
-    assert not anew["present"]
+    (restored,) = imported(library, str(CPU))
+    assert not restored["present"]
     (pinned,) = imported(library, str(CPU), "--baseline", "main")
     assert pinned["present"]
     assert "main" in call(library, "baseline", "list").stdout

@@ -330,7 +330,7 @@ def test_the_preview_names_origins_and_what_stays(workstation: Workstation, else
     assert any(one.startswith("the file that was imported") for one in preview.left_out)
     stays = {(one.where, one.text) for one in preview.kept}
     assert ("step", "disk random read") in stays
-    assert any(where == "command" and "--rw=randread" in text for where, text in stays)
+    assert any(where == "command line" and "--rw=randread" in text for where, text in stays)
     assert ("fact cpu.model", "public") in stays
     assert not any(CANARY.search(text.encode()) for _, text in stays)
     assert "Stays: " in preview.text
