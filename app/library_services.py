@@ -503,7 +503,9 @@ class LibraryServices(ABC):
                 of_step = step.name if len(record.plan.steps) > 1 else ""
                 criteria = RankingCriteria({step.headline.name: 1.0}, step=of_step)
                 ranked = rank_texts(self.rank([*own, *peers], criteria), own)
-                found += [Standing(number, host, text) for host, text in ranked]
+                verdicts = {host: record.verdict_on(step.name, host) for host in hosts}
+                doubted = {host for host, verdict in verdicts.items() if verdict is not None and verdict.trust.in_doubt}
+                found += [Standing(number, host, text) for host, text in ranked if hosts[host] not in doubted]
         known = bands(self._store, record.plan.steps, hosts, record.facts_before)
         for (step_name, host), each in known.items():
             name = next((one.name for one in each if not one.reference and run not in one.run_id.split(",")), "")

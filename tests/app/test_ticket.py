@@ -81,7 +81,7 @@ def test_a_ticket_is_of_one_run(workstation: Workstation, tmp_path: Path) -> Non
 def measured(workstation: Workstation, number: int, host: str, factor: float, **more: Any) -> str:
     run_id = f"20260103-000000-00{number:02d}"
     iops = tuple(factor * value for value in STEADY)
-    record(workstation, Made(run_id, iops=iops, host=host, samples=5, **more))
+    record(workstation, Made(run_id, iops=iops, host=host, samples=5, **{"trust": Trust.VALID, **more}))
     return run_id
 
 
@@ -101,9 +101,11 @@ def test_it_has_the_rank_among_hosts_and_the_change_against_a_baseline(tmp_path:
     mine = measured(made, 7, "zqhost-e", 1.0)
     plain = standing_lines(made.ticket_text(mine, made.standings(mine)))
     redacted = made.redacted_ticket(mine)
+    doubted = standing_lines(made.redacted_ticket("20260103-000000-0005"))
     made.close()
     assert plain == [MESSAGES["rank"], MESSAGES["baseline"]]
     assert standing_lines(redacted) == plain
+    assert not any(line.startswith("- Rank") for line in doubted)
     assert not CANARY.search(redacted.encode())
     shown = benchwright("--store", made.library_path, "export", mine, "--ticket", tmp_path / "t.md")
     assert shown.status == DONE, shown.err
