@@ -157,6 +157,15 @@ def _export(stage: Stage) -> QWidget:
     return dialog
 
 
+def _export_preview(stage: Stage) -> QWidget:
+    dialog = stage.keep(ExportDialog(stage.workstation, ["20260114-140831-k3vd"], "Quick benchmark of This computer"))
+    dialog.html_box.setChecked(True)
+    dialog.show()
+    dialog.preview_button.click()
+    stage.settle(lambda: "->" in dialog.preview.toPlainText())
+    return dialog
+
+
 def _leaving(stage: Stage) -> QWidget:
     window = stage.window()
     window.pages.run(Plan("fio on web-1", (LOCAL,), (make_step("sysbench-cpu", {"time": 3}),)), None)
@@ -189,5 +198,6 @@ SHOTS: list[Shot] = [
     ("password", partial(_secret, SecretQuestion("web-1", "ann", "Password:", None, 2))),
     ("passphrase", partial(_secret, SecretQuestion("web-1", "ann", "Passphrase", "/home/ann/.ssh/id_ed25519"))),
     ("export", _export),
+    ("export-preview", _export_preview),
     ("leaving", _leaving),
 ]
