@@ -12,6 +12,7 @@ from app.hosts.hosts import HostEntry
 from app.plans.plan import LOCAL, Plan, make_step
 from app.questions import HostKeyQuestion, LocalProgramQuestion, SecretQuestion
 from tests.shot_stage import Shot, Stage, opened
+from tests.widgets.library_runs import Made, record
 from widgets.export_dialog import ExportDialog
 from widgets.help_page import TOPICS
 from widgets.hosts.add_host_dialog import AddHostDialog
@@ -158,7 +159,8 @@ def _export(stage: Stage) -> QWidget:
 
 
 def _export_preview(stage: Stage) -> QWidget:
-    dialog = stage.keep(ExportDialog(stage.workstation, ["20260114-140831-k3vd"], "Quick benchmark of This computer"))
+    (run,) = record(stage.workstation, Made("20260114-140831-k3vd", samples=2))
+    dialog = stage.keep(ExportDialog(stage.workstation, [run], "Quick benchmark of This computer"))
     dialog.html_box.setChecked(True)
     dialog.show()
     dialog.preview_button.click()
