@@ -34,6 +34,7 @@ from app.plans.plan import Plan, make_step
 from app.plans.plan_remarks import Acknowledged
 from app.services import Workstation
 from app.sharing.identifying_facts import IDENTIFYING_FACTS, PUBLIC_FACTS, text_facts
+from app.sharing.redaction import Redaction
 from app.sharing.replacement import Replacement, variants
 from suites.base import Command
 from suites.command.parameters import WALL_TIME, figure_metric
@@ -376,3 +377,10 @@ def test_pdf_and_svg_have_no_canary_and_no_date(workstation: Workstation, tmp_pa
         assert not CANARY.search(content + unpacked)
         assert b"CreationDate" not in content
         assert b"dc:date" not in content
+
+
+@pytest.mark.parametrize("prompt", ["zqzshhost%", "[root@web zqdata]#", "zqfolder on zqbranch ❯"])
+def test_the_words_of_a_prompt_are_replaced(prompt: str) -> None:
+    redaction = Redaction()
+    redaction.add_prompts(f"{prompt} fio --rw=read\nzqother% ls\n", {"fio"})
+    assert "zq" not in redaction.replacement.text(prompt)
