@@ -101,7 +101,7 @@ class OutputFormat:
 
     `first` matches a line with which an output begins, `line` any line that only such an output has, so that a part
     of one is recognised. `keys` are names at the top of a JSON document, all of which one has; with `joined`,
-    documents that follow one another are read together.
+    documents that follow one another are read together. `free_text` are names in it whose text the user wrote.
     """
 
     title: str
@@ -110,6 +110,7 @@ class OutputFormat:
     line: re.Pattern[str] | None = None
     keys: frozenset[str] = frozenset()
     joined: bool = False
+    free_text: frozenset[str] = frozenset()
 
     def begins(self, line: str) -> bool:
         """Return whether `line` is one with which an output begins."""

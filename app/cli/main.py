@@ -47,6 +47,7 @@ VERBS = {
     "salvage": "library:salvage",
     "scaling": "studies:scaling",
     "sample-size": "sample_size:sample_size_command",
+    "schema": "schema:schema_command",
     "searches": "run_list:searches",
     "sessions": "sessions:sessions",
     "second-opinion": "runs:second_opinion",
@@ -86,7 +87,7 @@ SECTIONS = {
         "second-opinion",
         "agree",
     ),
-    "Other": ("checks", "judge", "parse", "salvage"),
+    "Other": ("checks", "judge", "parse", "salvage", "schema"),
 }
 """The verbs of each section in the order of a first use; the last section adds the verbs that none names."""
 

@@ -231,7 +231,10 @@ def _trial(result: JudgedOutput, trial: Trial) -> Iterator[Event]:
 
 @dataclass(frozen=True, slots=True)
 class ImportedOutput:
-    """A file of `total`, the `done`-th: its run, or the problem for which there is none. `trust` is its verdict's."""
+    """A file of `total`, the `done`-th: its run, or the problem for which there is none. `trust` is its verdict's.
+
+    `present`: the library had the run already, from the same bytes on the same host.
+    """
 
     name: str
     run: str
@@ -239,12 +242,24 @@ class ImportedOutput:
     trust: str
     done: int
     total: int
+    present: bool = False
+
+    @property
+    def outcome(self) -> str:
+        """The verdict or the problem, and whether the run was there already."""
+        return self.problem or f"{self.trust}{', imported before' if self.present else ''}"
 
 
 def import_outputs(
-    sources: Sequence[Source], host: str, known: KnownHost, recorder: Callable[[str], Recorder]
+    sources: Sequence[Source],
+    host: str,
+    known: KnownHost,
+    recorder: Callable[[str], Recorder],
+    present: Callable[[str], tuple[str, str] | None],
 ) -> Iterator[ImportedOutput]:
     """Import each of `sources`, or each file in these folders, as a run on `host`; yield each as it is done.
+
+    `present` returns the run (id, trust) that has a file of this SHA-256, which is then not imported; None without one.
 
     Raises StoreError.
     """
@@ -255,6 +270,10 @@ def import_outputs(
         name, content = content_of(source)
         if isinstance(content, str):
             yield ImportedOutput(name, "", content, "", number, len(found))
+            continue
+        before = present(hashlib.sha256(content).hexdigest())
+        if before is not None:
+            yield ImportedOutput(name, before[0], "", before[1], number, len(found), present=True)
             continue
         judged, run_id, trust = judged_bytes(name, content, known), "", ""
         if judged.outputs:

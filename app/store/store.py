@@ -115,6 +115,7 @@ class Store:
     workspaces = _reading(host_log.workspaces)
     output_in_order = _reading(run_reader.output_in_order)
     library = _reading(library_reader.library)
+    run_of_output = _reading(run_reader.run_of_output)
     kept = _reading(run_locks.kept)
     outdated = _reading(verdict_history.outdated)
 

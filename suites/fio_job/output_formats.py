@@ -64,7 +64,11 @@ def fio_formats() -> tuple[OutputFormat, ...]:
     first = re.compile(rf"{_HEADER.pattern}|fio-\d+\.\d+\S*$")
     return (
         OutputFormat(
-            title="fio JSON", keys=frozenset({"fio version", "jobs"}), joined=True, read=_with_paths(_read_documents)
+            title="fio JSON",
+            keys=frozenset({"fio version", "jobs"}),
+            joined=True,
+            read=_with_paths(_read_documents),
+            free_text=frozenset({"description", "desc"}),
         ),
         OutputFormat(
             title="fio text", first=first, line=_LINE, read=_with_paths(checked(_read_text_output, text_contradictions))

@@ -171,7 +171,12 @@ def iperf_formats(suite: Suite) -> tuple[OutputFormat, ...]:
             yield from noted((one,), _document_contradictions(content))
 
     return (
-        OutputFormat(title="iperf3 JSON", keys=frozenset({"start", "intervals", "end"}), read=read_document),
+        OutputFormat(
+            title="iperf3 JSON",
+            keys=frozenset({"start", "intervals", "end"}),
+            read=read_document,
+            free_text=frozenset({"title", "extra_data"}),
+        ),
         OutputFormat(title="iperf3 text", first=_FIRST, line=_LINE, read=text),
         OutputFormat(title="iperf 2 text", first=_BANNER, line=_BANNER, read=text),
     )

@@ -119,8 +119,9 @@ class Hyperfine(ReadOnlySuite):
     @property
     def output_formats(self) -> tuple[OutputFormat, ...]:
         """The JSON of hyperfine 1 and 2."""
+        keys, free_text = frozenset({"results"}), frozenset({"command"})
         return (
-            OutputFormat(title="hyperfine JSON", keys=frozenset({"results"}), read=self._read),
+            OutputFormat(title="hyperfine JSON", keys=keys, read=self._read, free_text=free_text),
             OutputFormat(title="hyperfine text", first=_BENCHMARK, line=_ROW, read=self._read_text),
         )
 

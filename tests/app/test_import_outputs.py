@@ -6,6 +6,7 @@ import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 from click.testing import CliRunner, Result
 
@@ -26,9 +27,9 @@ def call(library: Path, *words: str) -> Result:
     return CliRunner().invoke(benchwright, ["--store", str(library), *words])
 
 
-def imported(library: Path, *words: str) -> list[dict[str, str]]:
+def imported(library: Path, *words: str) -> list[dict[str, Any]]:
     ran = call(library, "import", "--json", *words)
-    found: list[dict[str, str]] = json.loads(ran.stdout)["imported"]
+    found: list[dict[str, Any]] = json.loads(ran.stdout)["imported"]
     return found
 
 
@@ -94,7 +95,7 @@ def test_a_folder_is_imported_and_what_is_no_output_is_named(tmp_path: Path) -> 
 def test_imported_outputs_are_a_baseline_and_compare(tmp_path: Path) -> None:
     library = tmp_path / "runs.sqlite3"
     imported(library, str(CPU), "--baseline", "old machine")
-    (one,) = imported(library, str(CPU))
+    (one,) = imported(library, str(CPU), "--again")
     compared = json.loads(call(library, "compare", "--json", "old machine", one["run"]).stdout)
     assert compared
 
@@ -158,3 +159,33 @@ def test_the_jobs_of_one_document_are_steps_of_their_own(tmp_path: Path) -> None
     path = DATA / "fio/3.33/one_of_two_failed.stdout"
     record = Store(library).load(imported(library, str(path))[0]["run"])
     assert [step.name for step in record.plan.steps] == ["good", "bad"]
+
+
+def test_a_file_is_imported_once_on_a_host_unless_asked_for(tmp_path: Path) -> None:
+    library, copy = tmp_path / "runs.sqlite3", tmp_path / "copy.txt"
+    copy.write_bytes(CPU.read_bytes())
+    first, second = imported(library, str(CPU), str(copy))
+    assert (first["present"], second["present"]) == (False, True)
+    assert second["run"] == first["run"]
+    assert second["trust"] == first["trust"]
+    shown = call(library, "import", str(CPU))
+    assert shown.exit_code == 0
+    assert "imported before" in shown.stdout
+    assert "--again" in shown.stderr
+    (elsewhere,) = imported(library, str(CPU), "--host", "web-1")
+    (again,) = imported(library, str(CPU), "--again")
+    assert len({one["run"] for one in (first, elsewhere, again)}) == 3
+    call(library, "delete", first["run"], again["run"])
+    (restored,) = imported(library, str(CPU))
+    assert not restored["present"]
+    (pinned,) = imported(library, str(CPU), "--baseline", "main")
+    assert pinned["present"]
+    assert "main" in call(library, "baseline", "list").stdout
+
+
+def test_an_option_is_no_name_of_a_baseline(tmp_path: Path) -> None:
+    library = tmp_path / "runs.sqlite3"
+    ran = call(library, "import", str(CPU), "--baseline", "--json")
+    assert ran.exit_code == 2
+    assert "'--baseline' has no value" in ran.stderr
+    assert not library.exists()

@@ -264,7 +264,9 @@ class JudgePage(Page):
     def _show_imported(self) -> None:
         runs = [one.run for one in self._imported if one.run]
         if runs:
-            self.status.emit(f"Imported {count_text(len(runs), 'run')}")
+            before = sum(one.present for one in self._imported)
+            known = f"; {count_text(before, 'file')} imported before" if before else ""
+            self.status.emit(f"Imported {count_text(len(runs) - before, 'run')}{known}")
             self.imported.emit()
 
     def _show_failure(self, error: BenchwrightError) -> None:
