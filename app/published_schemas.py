@@ -12,7 +12,7 @@ from app.json_converter import Json
 from app.json_schema import DIALECT, SchemaTypes, closed, open_to_more
 from app.plans.plan import FORMATS, Plan
 from app.plans.plan_remarks import RemediedValue
-from app.records import ChangeRecord, RunSummary, TrialRecord
+from app.records import ChangeRecord, Recall, RunSummary, TrialRecord
 from app.summary import RUN_FORMAT, MetricSummary
 from suites.facts import Facts
 from suites.parameters import Value
@@ -40,6 +40,7 @@ def _run(made: SchemaTypes) -> Json:
     text, of = made.of(str), made.of
     finding = closed(_part(made, Finding, FINDING_KEYS))
     verdict = _part(made, Verdict, VERDICT_KEYS, findings=_list_of(finding))
+    on_step = {"step": text, "host": of(str | None), **verdict}
     facts = _object_of({"$ref": "#/$defs/FactsDocument"})
     made.definitions["FactsDocument"] = _with_format(made, Facts, FACTS_FORMAT)
     made.definitions["PlanDocument"] = _with_format(made, Plan, *FORMATS)
@@ -63,7 +64,9 @@ def _run(made: SchemaTypes) -> Json:
             "trials": _list_of(of(TrialRecord)),
             "findings": _list_of(finding),
             "verdict": {"anyOf": [closed(verdict), {"type": "null"}]},
-            "verdicts": _list_of(closed({"step": text, "host": of(str | None), **verdict})),
+            "verdicts": _list_of(closed(on_step)),
+            "earlier_verdicts": _list_of(closed({**on_step, "step": of(str | None), "replaced": text})),
+            "recall": of(Recall | None),
             "acknowledged": _list_of(acknowledged),
             "changed": _list_of(of(RemediedValue)),
             "telemetry_cost": _object_of(of(float)),

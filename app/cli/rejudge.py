@@ -57,7 +57,8 @@ def _changed(workstation: Workstation, done: list[JudgedRun]) -> list[LibraryRow
 def _print(done: list[JudgedRun], rows: list[LibraryRow], failed: dict[str, str], *, dry_run: bool) -> None:
     for group in recall_groups(rows, dismissed=True):
         click.echo(plain(f"{group.text}. {group.baseline_text}".rstrip()))
-        click.echo(plain(f"  benchwright list '{group.filter}'" if not dry_run else "").rstrip())
+        if not dry_run:
+            click.echo(plain(f"  benchwright list '{group.filter}'"))
     if rows:
         table = [
             [row.id, row.summary.name, ", ".join(row.baselines), one.was, one.now, one.reason]

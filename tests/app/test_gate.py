@@ -108,7 +108,7 @@ def test_a_pass_on_an_unverified_result_says_so_in_every_output(side: str) -> No
 
 
 def test_the_reason_names_the_finding_that_decides(tmp_path: Path) -> None:
-    """The rates and the latencies of an imported output contradict each other, and it has findings that weigh less."""
+    """The figures of an imported output contradict each other, and it has findings that weigh less."""
     library = tmp_path / "runs.sqlite3"
     for name, factor in (("good", 0.0001), ("bad", 1.0)):
         rates = [5125.12 * (1 + factor * number * number) for number in range(7)]
