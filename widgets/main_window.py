@@ -282,7 +282,7 @@ class MainWindow(QMainWindow):
 
     def _show_other_library(self) -> None:
         page = self.front
-        use_library(self.workstation.library_path)
+        use_library(self.workstation.library_location)
         self.undo.forget()
         self._follow_library()
         if isinstance(page, Page) and page is not self.pages.existing(PageName.LIBRARY):

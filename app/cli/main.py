@@ -1,12 +1,12 @@
 """The command benchwright: its verbs by section; without a verb, the window."""
 
 from importlib import import_module
-from pathlib import Path
 
 import click
 
-from app.cli.common import report_errors, start_log
+from app.cli.common import LibraryLocation, report_errors, start_log
 from app.command_hints import use_library
+from app.library_location import Location, absolute
 from app.paths import secure_private_directories
 from app.services import Workstation
 
@@ -124,11 +124,17 @@ class Sectioned(click.Group):
 
 
 @click.group(cls=Sectioned, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--store", type=click.Path(path_type=Path), help="Library file to use instead of your own.")
+@click.option(
+    "--store",
+    type=LibraryLocation(),
+    envvar="BENCHWRIGHT_STORE",
+    show_envvar=True,
+    help="Library to use instead of your own: a file, or postgresql+psycopg://USER@HOST/DATABASE.",
+)
 @click.version_option(package_name="benchwright", prog_name="benchwright")
 @click.pass_context
 @report_errors
-def benchwright(context: click.Context, store: Path | None) -> None:
+def benchwright(context: click.Context, store: Location | None) -> None:
     """Benchmark Linux hosts, and get a verdict on each result.
 
     Without a verb, open the window; without a display, benchmark this computer and write the report.
@@ -136,7 +142,7 @@ def benchwright(context: click.Context, store: Path | None) -> None:
     start_log()
     secure_private_directories()
     if store is not None and context.invoked_subcommand is None:
-        store = store.absolute()  # the window's proposed commands must work in any folder
+        store = absolute(store)  # the window's proposed commands must work in any folder
     without_verb = context.obj
     workstation = Workstation(store)
     context.obj = workstation

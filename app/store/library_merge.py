@@ -17,6 +17,7 @@ from app.records import Calibration
 from app.run_filter import FilterError, parse_filter
 from app.store import baselines, library_reader, schema
 from app.store.database import Database
+from app.store.rows import inserted_id
 from app.store.run_transfer import Imported, check_types, copied_runs, opened
 from suites.errors import BenchwrightError
 from suites.quantities import count_text
@@ -198,7 +199,7 @@ def _versions(connection: Connection) -> Mapping[str, Mapping[int, _Version]]:
 
 def _insert_version(connection: Connection, name: str, number: int, version: _Version) -> None:
     values = {"name": name, "version": number, **version.row}
-    row = connection.execute(insert(schema.baselines).values(values)).inserted_primary_key
-    if version.parts and row is not None:
-        rows = [{"baseline": row[0], "run_id": run, "part": part} for run, part in version.parts]
+    row = inserted_id(connection, schema.baselines, values)
+    if version.parts:
+        rows = [{"baseline": row, "run_id": run, "part": part} for run, part in version.parts]
         connection.execute(insert(schema.baseline_parts), rows)

@@ -25,6 +25,7 @@ from app.store import errors, record_reader, run_reader, run_summaries, schema
 from app.store.backup import BackedUp
 from app.store.database import Database
 from app.store.embedded_library import extract_library, is_report
+from app.store.file_database import FileDatabase
 from app.store.library_file import (
     cannot_open,
     check_kind,
@@ -33,6 +34,7 @@ from app.store.library_file import (
     remove_library,
     temporary_space,
 )
+from app.store.rows import inserted_id
 from app.store.run_writer import WrittenIds, metric_id
 from app.store.salvage import copy_of
 from suites.quantities import count_text
@@ -128,7 +130,7 @@ def export_runs(
     with source.reading() as old:
         found = list(dict.fromkeys(run_reader.find(old, run) for run in runs))
         create_file(path)
-        target = Database(path)
+        target = FileDatabase(path)
         try:
             for done, run in enumerate(found, 1):
                 with target.writing() as new:
@@ -162,7 +164,7 @@ def copied_runs(old: Connection, target: Database, runs: Sequence[str] = ()) -> 
     yield so_far
     for run in wanted:
         try:
-            with target.writing() as new:
+            with target.writing(adding=True) as new:
                 copied = _copy_missing(old, new, run)
         except errors.StoreError as error:
             so_far = replace(so_far, refused=(*so_far.refused, (run, error.message)))
@@ -191,7 +193,7 @@ def opened(path: Path) -> Iterator[Connection]:
         with temporary_space(2 * found.st_size) as folder:
             source = extract_library(path, Path(folder)) if is_report(path) else path
             copy = source if source != path else copy_of(path, Path(folder))
-            with closing(Database(copy)) as database, database.reading() as connection:
+            with closing(FileDatabase(copy)) as database, database.reading() as connection:
                 driver_of(connection).setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
                 yield connection
     except errors.StoreError as error:  # named as the user does, who chose it as the file to import
@@ -257,7 +259,7 @@ def _copy_rows(old: Connection, new: Connection, run: str, change: RowChange | N
                     values["metric"] = metric_id(new, metrics[values["metric"]], known)
             if table is schema.series:
                 for row, values in zip(rows, made, strict=True):
-                    series[row["id"]] = new.execute(insert(table).values(values)).lastrowid
+                    series[row["id"]] = inserted_id(new, table, values)
             else:
                 new.execute(insert(table), made)
 

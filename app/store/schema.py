@@ -1,4 +1,4 @@
-"""Tables of the library, format 15. Any change of them needs a new format and a converter from this one.
+"""Tables of the library, format 16. Any change of them needs a new format and a converter from this one.
 
 A change that only adds tables or columns keeps READ_FORMAT, so that older programs can read the new library.
 """
@@ -8,30 +8,32 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
+import sqlalchemy
 from sqlalchemy import (
+    BigInteger,
     Boolean,
     Column,
     Connection,
     Float,
     ForeignKey,
     Index,
-    Integer,
     LargeBinary,
     MetaData,
     Select,
     Table,
-    Text,
     delete,
     insert,
-    literal_column,
+    inspect,
     select,
     update,
 )
+from sqlalchemy.dialects import postgresql
 from sqlalchemy.schema import CreateColumn
 
-APPLICATION_ID = 0x42575231  # "BWR1"; identifies a library, also to file(1)
-FORMAT = 15
-"""Format required to write this library: the file's user_version."""
+from app.store.dialects import dialect_of, insertion_order
+
+FORMAT = 16
+"""Format required to write this library: a file's user_version."""
 
 READ_FORMAT = 6
 """Minimum format required to read this library; cf. the read and write version in SQLite's own header."""
@@ -39,10 +41,19 @@ READ_FORMAT = 6
 SUMMARY_FORMAT = 14
 """Format since which summaries of runs are as now; older ones are written anew."""
 
+Integer = sqlalchemy.Integer().with_variant(BigInteger(), "postgresql")
+"""64 bits in any database: clock ticks of a host exceed 32."""
+
+Text = sqlalchemy.Text().with_variant(postgresql.TEXT(collation="C"), "postgresql")
+"""Text compared by bytes in any database, so that ids, times and hosts have one order."""
+
 _tables = MetaData()
 
 formats = Table(  # one row; without it, reading requires the user_version
-    "formats", _tables, Column("read_format", Integer, primary_key=True, autoincrement=False)
+    "formats",
+    _tables,
+    Column("read_format", Integer, primary_key=True, autoincrement=False),
+    Column("format", Integer),  # since format 16: FORMAT in a database without user_version
 )
 
 
@@ -446,7 +457,7 @@ LARGE = frozenset({samples.name, output.name, imported_outputs.name})
 def rows_of_run(run_id: str) -> Iterator[tuple[Table, Select[Any]]]:
     """Yield the tables with rows of a run and the query for them, parents first. Excludes baselines of the run."""
     for table in _tables.sorted_tables:
-        rows = select(table).order_by(literal_column(f"{table.name}.rowid"))  # jobs have no other order
+        rows = select(table).order_by(insertion_order(table))
         if table is runs:
             yield table, rows.where(runs.c.id == run_id)
         elif table is samples:
@@ -462,22 +473,22 @@ def rows_of_run(run_id: str) -> Iterator[tuple[Table, Select[Any]]]:
 def upgrade(connection: Connection) -> None:
     """Upgrade a library of any older format: add missing tables and columns, convert pins to baselines.
 
-    Formats 2 to 15 only added tables, columns and indexes, so that no steps in between are needed. Summaries
+    Formats 2 to 16 only added tables, columns and indexes, so that no steps in between are needed. Summaries
     before SUMMARY_FORMAT are written anew later: run_summaries.complete().
     """
     _tables.create_all(connection)
     for table in _tables.sorted_tables:
-        stored = {row[1] for row in connection.exec_driver_sql(f"PRAGMA table_info({table.name})")}
+        stored = {column["name"] for column in inspect(connection).get_columns(table.name)}
         for column in table.columns:
             if column.name not in stored:
                 described = CreateColumn(column).compile(dialect=connection.dialect)
                 connection.exec_driver_sql(f"ALTER TABLE {table.name} ADD COLUMN {described}")
         for index in table.indexes:
             index.create(connection, checkfirst=True)
-    if connection.exec_driver_sql("PRAGMA user_version").scalar_one() < SUMMARY_FORMAT:
+    if dialect_of(connection).stored_format(connection) < SUMMARY_FORMAT:
         connection.execute(delete(run_summaries))
     _count_sessions(connection)
-    if connection.exec_driver_sql("SELECT 1 FROM sqlite_master WHERE name = 'pins'").first():  # before format 4
+    if inspect(connection).has_table("pins"):  # before format 4
         connection.exec_driver_sql(
             "INSERT INTO baselines (id, name, version, size) SELECT id, name, 1, 1 FROM pins ORDER BY id"
         )
@@ -500,12 +511,13 @@ def _count_sessions(connection: Connection) -> None:
 def create(connection: Connection) -> None:
     """Create the tables of an empty library."""
     _tables.create_all(connection)
-    connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
     _write_formats(connection)
 
 
 def _write_formats(connection: Connection) -> None:
     """Store the formats required to write and to read this library."""
-    connection.exec_driver_sql(f"PRAGMA user_version = {FORMAT}")
+    dialect = dialect_of(connection)
+    dialect.complete_tables(connection, _tables.sorted_tables)
     connection.execute(delete(formats))
     connection.execute(insert(formats).values(read_format=READ_FORMAT))
+    dialect.store_format(connection, FORMAT)

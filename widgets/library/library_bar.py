@@ -11,6 +11,7 @@ from PySide6.QtCore import Signal, SignalInstance
 from PySide6.QtWidgets import QFileDialog, QPushButton, QWidget
 
 from app.events import LibraryChanged
+from app.library_location import Location
 from app.services import Workstation
 from suites.errors import BenchwrightError
 from suites.quantities import count_text
@@ -90,7 +91,7 @@ class LibraryBar(Notice):
         super().__init__()
         self._workstation = workstation
         self.is_measuring: Callable[[], bool] = lambda: False
-        self._lost, self._lost_path = "", workstation.library_path
+        self._lost, self._lost_path = "", workstation.library_location
         self._topic, self._listed = _Topic.RUN, True
         self.save_button = QPushButton("Salvage…")
         self.save_as_button = QPushButton("Save as…")
@@ -333,5 +334,5 @@ def _refuse() -> None:
     raise BenchwrightError("A running test uses this library.", "Stop it or wait until it ends.")
 
 
-def _next_time(path: Path) -> str:
-    return f"Next time, start with: benchwright --store {shlex.quote(str(path))}"
+def _next_time(location: Location) -> str:
+    return f"Next time, start with: benchwright --store {shlex.quote(str(location))}"
