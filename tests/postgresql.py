@@ -1,4 +1,4 @@
-"""A PostgreSQL server of the tests' own: a data directory, a port of the loopback, and databases made from a template."""
+"""A PostgreSQL server of the tests' own: a data directory, a loopback port, and databases made from a template."""
 
 import os
 import pwd
