@@ -119,6 +119,11 @@ class LibraryServices(ABC):
         """Write the summaries that older versions did not; yield how many of how many are written."""
         return self._store.complete_summaries()
 
+    def pack_samples(self) -> Generator[tuple[int, int]]:
+        """Pack the samples that older versions, or a recorder that was killed, left in rows; yield how many runs of how
+        many are packed."""
+        return self._store.pack_samples()
+
     def first_figures(self, row: LibraryRow) -> Mapping[str, MetricSummary]:
         """Return the first metric of a run by host, with the verdicts known; remembered while its row is unchanged."""
         from app.summary import summaries

@@ -225,7 +225,8 @@ class FileDatabase(Database):
 
     def _make(self) -> None:
         try:
-            if wal_of(self.path).exists():  # SQLite would delete this log, and its commits, with the new library
+            # SQLite would delete this log, and its commits, with the new library; another process may have made both.
+            if wal_of(self.path).exists() and not self.path.exists():
                 raise errors.StoreError(
                     f"The library {self.path} is missing, but its write-ahead log exists.",
                     "Restore the library, move the log away, or choose another library with --store.",

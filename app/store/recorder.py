@@ -33,7 +33,7 @@ from app.events import (
 )
 from app.library_location import Location
 from app.records import RunRecord, SampleSeries
-from app.store import record_reader, run_reader, schema
+from app.store import packed_samples, record_reader, run_reader, schema
 from app.store.database import PATIENCE, Database
 from app.store.errors import (
     DamagedError,
@@ -59,6 +59,9 @@ log = logging.getLogger(__name__)
 
 COMMIT_INTERVAL = 0.5
 """Seconds for which samples and output are buffered before a commit."""
+
+PACKING = 5.0
+"""Seconds for packing the samples of an ended run."""
 
 PAGE_CHECK_TIME = 2.0
 """Seconds for checking the library's pages at the end of a run; the run's rows are always read in full."""
@@ -325,6 +328,19 @@ class Recorder:
                 if self.owns:
                     recorded_in_process.discard(self._run_id)
                 self._library.close(damaged=self._damaged)
+        if self._over and self._failure is None:
+            self._pack()
+
+    def _pack(self) -> None:
+        """Pack the samples of an ended run; Store.pack_samples() packs what takes longer than PACKING, or fails."""
+        until = time.monotonic() + PACKING
+        try:
+            while time.monotonic() < until:
+                with self._library.database.writing(adding=True) as connection:
+                    if not packed_samples.pack(connection, self._run_id):
+                        return
+        except StoreError:
+            log.info("samples of %s not packed", self._run_id, exc_info=True)
 
     def __enter__(self) -> Self:
         return self

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, StaticPool, case, create_engine, func, insert
 
 from app.events import Event
 from app.formats import FormatError
-from app.store import record_reader, schema
+from app.store import packed_samples, record_reader, schema
 from app.store.database import PATIENCE, Database
 from app.store.errors import StoreError, damaged, lost
 from app.store.rows import Written
@@ -95,13 +95,13 @@ def read_back(connection: Connection, run_id: str) -> Written | None:
 
     Raises ValueError, TypeError or LookupError for a malformed row.
     """
-    runs, series, samples = schema.runs.c, schema.series.c, schema.samples.c
+    runs, series, samples = schema.runs.c, schema.series.c, schema.sample_rows.c
     if connection.execute(select(runs.id).where(runs.id == run_id)).first() is None:
         return None
     found = Written()
     for table, query in schema.rows_of_run(run_id):
-        if table is schema.samples:
-            continue  # counted below in SQL: there may be millions
+        if table in schema.SAMPLES:
+            continue  # counted below, those in rows in SQL: there may be millions
         for rows in connection.execute(query).partitions(ROWS):
             if table is schema.trials:
                 found.trials += len(rows)
@@ -110,11 +110,12 @@ def read_back(connection: Connection, run_id: str) -> Written | None:
                     found.add_output(row.trial, row.data)
     counted = (
         select(series.trial, func.count(), func.sum(samples.time + samples.value + case((samples.warm_up, 1), else_=0)))
-        .join(schema.samples, samples.series == series.id)
+        .join(schema.sample_rows, samples.series == series.id)
         .where(series.run_id == run_id)
         .group_by(series.trial)
     )
     found.samples.update({row[0]: row[1] for row in connection.execute(counted)})
+    found.samples.update(packed_samples.count(connection, run_id))
     record_reader.record(connection, run_id)
     return found
 

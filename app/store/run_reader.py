@@ -13,8 +13,8 @@ from app.events import Moment, PlannedSession, State
 from app.formats import facts_from_json, plan_from_json
 from app.plans.plan import Plan
 from app.records import HistoryRow, RunSummary, SampleSeries
-from app.store import baselines, ownership, schema
-from app.store.errors import StoreError
+from app.store import baselines, ownership, packed_samples, schema
+from app.store.errors import StoreError, unreadable_run
 from suites.facts import Facts
 from suites.units import Unit
 from suites.vocab import Better, Labels, Metric, MetricKind, Sample
@@ -131,8 +131,7 @@ def telemetry(
     """
     column = schema.series.c.host
     chosen = column.is_not(None) if host is None else column == host
-    within = () if window is None else (schema.samples.c.time.between(*window),)
-    found = _samples(connection, run_id, column, chosen, within)
+    found = _samples(connection, run_id, column, chosen, window)
     return {str(host): tuple(values) for host, values in found.items()}
 
 
@@ -151,9 +150,9 @@ def imported_content(connection: Connection, run_id: str) -> bytes:
 
 
 def _samples(
-    connection: Connection, run_id: str, owner: Any, chosen: Any, within: Sequence[Any] = ()
+    connection: Connection, run_id: str, owner: Any, chosen: Any, window: tuple[float, float] | None = None
 ) -> dict[Any, list[Sample]]:
-    series, table = schema.series.c, schema.samples.c
+    series, table = schema.series.c, schema.sample_rows.c
     described: dict[int, tuple[Any, Metric, Labels]] = {}
     metrics = metrics_by_id(connection)
     for number, owned_by, metric, labels in connection.execute(
@@ -161,9 +160,23 @@ def _samples(
     ):
         described[number] = (owned_by, metrics[metric], read_labels(labels))
     found: dict[Any, list[Sample]] = {owned_by: [] for owned_by, _, _ in described.values()}
+    positions: dict[Any, list[int]] = {owned_by: [] for owned_by in found}
+    try:
+        for packed in packed_samples.read(connection, run_id, chosen, window):
+            owned_by, metric_of, labels_of = described[packed.series]
+            for position, moment, value in zip(packed.positions, packed.times, packed.values, strict=True):
+                if window is None or window[0] <= moment <= window[1]:
+                    positions[owned_by].append(position)
+                    found[owned_by].append(Sample(moment, metric_of, value, labels_of, packed.warm_up))
+    except (ValueError, TypeError, RecursionError) as error:
+        raise unreadable_run(run_id, error) from error
+    for owned_by, unordered in found.items():
+        at = positions[owned_by]
+        found[owned_by] = [unordered[index] for index in sorted(range(len(at)), key=at.__getitem__)]
     query = select(table.series, table.time, table.value, table.warm_up).join(
         schema.series, schema.series.c.id == table.series
     )
+    within = () if window is None else (table.time.between(*window),)
     for number, moment, value, warm_up in connection.execute(
         query.where(series.run_id == run_id, chosen, *within).order_by(table.id)
     ):

@@ -12,7 +12,7 @@ import re
 import sqlite3
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from sqlalchemy.exc import DBAPIError, StatementError
 
 from app.events import State
 from app.formats import plan_from_json
-from app.store import errors, record_reader, run_reader, run_summaries, schema
+from app.store import errors, packed_samples, record_reader, run_reader, run_summaries, schema
 from app.store.backup import BackedUp
 from app.store.database import Database
 from app.store.embedded_library import extract_library, is_report
@@ -234,6 +234,9 @@ def _copy(old: Connection, new: Connection, run: str, change: RowChange | None =
         if not _RUN_ID.fullmatch(run) or state == State.RUNNING.value:
             raise errors.StoreError(f"The run {run[:80]} has not ended.", "Stop it first.")
         _copy_rows(old, new, run, change)
+        while packed_samples.pack(new, run):
+            pass
+        packed_samples.count(new, run)  # those of a stranger may be malformed
         record = record_reader.record(new, run)
     except (ValueError, TypeError, LookupError, OverflowError, StatementError) as error:
         if isinstance(error, DBAPIError):
@@ -243,7 +246,7 @@ def _copy(old: Connection, new: Connection, run: str, change: RowChange | None =
 
 
 def _copy_rows(old: Connection, new: Connection, run: str, change: RowChange | None) -> None:
-    metrics, known, series = run_reader.metrics_by_id(old), WrittenIds(), dict[int, int]()
+    metrics, known, numbers = run_reader.metrics_by_id(old), WrittenIds(), _Numbers()
     for table, query in schema.rows_of_run(run):
         if table in _LEFT:
             continue
@@ -251,28 +254,45 @@ def _copy_rows(old: Connection, new: Connection, run: str, change: RowChange | N
             _copy_output(old, new, run, change)
             continue
         for rows in old.execute(query).mappings().partitions(ROWS):
-            made = [_renumbered(table, dict(row), series) for row in rows]
-            if change is not None and table is not schema.samples:
+            made = [_renumbered(table, dict(row), numbers) for row in rows]
+            if change is not None and table not in _NUMBERS_ONLY:
                 made = [_changed(table, values, change) for values in made]
             for values in made:
                 if "metric" in values:
                     values["metric"] = metric_id(new, metrics[values["metric"]], known)
-            if table is schema.series:
+            if table is schema.series or table is schema.sample_times:
+                into = numbers.series if table is schema.series else numbers.times
                 for row, values in zip(rows, made, strict=True):
-                    series[row["id"]] = inserted_id(new, table, values)
+                    into[row["id"]] = inserted_id(new, table, values)
             else:
                 new.execute(insert(table), made)
 
 
-def _renumbered(table: Table, row: dict[str, Any], series: Mapping[int, int]) -> dict[str, Any]:
-    """Return a row without its own number, with that of its series in the new library; a run without its owner."""
+@dataclass(frozen=True, slots=True)
+class _Numbers:
+    """The new row ids of series and of lists of times, by their old ones."""
+
+    series: dict[int, int] = field(default_factory=dict)
+    times: dict[int, int] = field(default_factory=dict)
+
+
+_NUMBERS_ONLY = frozenset({*schema.SAMPLES, schema.sample_times})
+"""Tables with no text of a host."""
+
+
+def _renumbered(table: Table, row: dict[str, Any], numbers: _Numbers) -> dict[str, Any]:
+    """Return a row without its own number, with those of its series and times; a run without its owner."""
     check_types(table, row)
     if table is schema.runs:
         return row | _NO_OWNER
     if table is not schema.trials:
         row.pop("id", None)
-    if table is schema.samples:
-        row["series"] = series[row["series"]]
+    if table in schema.SAMPLES:
+        row["series"] = numbers.series[row["series"]]
+    if table is schema.packed_samples:
+        row["times"] = numbers.times[row["times"]]
+    if table is schema.sample_times:
+        row |= packed_samples.times_row(packed_samples.decoded(row["time_list"]))
     return row
 
 

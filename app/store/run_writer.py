@@ -132,7 +132,7 @@ class WriteBuffer:
                 }
                 for key, sample in self.samples
             ]
-            connection.execute(insert(schema.samples), rows)
+            connection.execute(insert(schema.sample_rows), rows)
         for key, _sample in self.samples:
             known.written.samples[key.trial] += 1
         for trial, _stream, pieces in self.output:

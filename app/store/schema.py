@@ -35,7 +35,7 @@ from app.store.dialects import dialect_of, insertion_order
 FORMAT = 16
 """Format required to write this library: a file's user_version."""
 
-READ_FORMAT = 6
+READ_FORMAT = 16
 """Minimum format required to read this library; cf. the read and write version in SQLite's own header."""
 
 SUMMARY_FORMAT = 14
@@ -209,8 +209,8 @@ series = Table(
     Index("series_of_run", "run_id", "trial"),
 )
 
-samples = Table(
-    "samples",
+sample_rows = Table(  # samples not packed yet: of a run under way, or of an older library; before format 16, samples
+    "sample_rows",
     _tables,
     Column("id", Integer, primary_key=True),
     Column("series", ForeignKey("series.id", ondelete="CASCADE"), nullable=False),
@@ -218,6 +218,31 @@ samples = Table(
     Column("value", Float, nullable=False),
     Column("warm_up", Boolean, nullable=False),
     Index("samples_of_series", "series"),
+)
+
+sample_times = Table(  # since format 16: times of packed samples, shared by the series with the same times
+    "sample_times",
+    _tables,
+    Column("id", Integer, primary_key=True),
+    _run_id(),
+    Column("n", Integer, nullable=False),
+    Column("first", Float, nullable=False),  # the least
+    Column("last", Float, nullable=False),  # the greatest
+    Column("time_list", Text, nullable=False),  # JSON list
+    Index("times_of_run", "run_id"),
+)
+
+packed_samples = Table(  # since format 16: see packed_samples.py
+    "packed_samples",
+    _tables,
+    Column("id", Integer, primary_key=True),  # ascending in order of arrival within a series
+    Column("series", ForeignKey("series.id", ondelete="CASCADE"), nullable=False),
+    Column("times", ForeignKey("sample_times.id", ondelete="CASCADE"), nullable=False),
+    Column("warm_up", Boolean, nullable=False),  # of all of them
+    Column("value_list", Text, nullable=False),  # JSON list
+    Column("position_list", Text, nullable=False),  # JSON list of first position, distance, number
+    Index("packed_of_series", "series"),
+    Index("packed_by_times", "times"),
 )
 
 series_statistics = Table(  # since format 10: of the series of counted trials, those older are computed when needed
@@ -450,7 +475,10 @@ saved_searches = Table(  # since format 12
 DERIVED = frozenset({run_summaries.name, run_metrics.name, configurations.name, configuration_values.name})
 """Tables that are written anew where they lack a run."""
 
-LARGE = frozenset({samples.name, output.name, imported_outputs.name})
+SAMPLES = (sample_rows, packed_samples)
+"""Tables of samples, by series."""
+
+LARGE = frozenset({*(table.name for table in SAMPLES), sample_times.name, output.name, imported_outputs.name})
 """Tables whose size grows with measured time."""
 
 
@@ -460,8 +488,8 @@ def rows_of_run(run_id: str) -> Iterator[tuple[Table, Select[Any]]]:
         rows = select(table).order_by(insertion_order(table))
         if table is runs:
             yield table, rows.where(runs.c.id == run_id)
-        elif table is samples:
-            yield table, rows.join(series, series.c.id == samples.c.series).where(series.c.run_id == run_id)
+        elif table in SAMPLES:
+            yield table, rows.join(series, series.c.id == table.c.series).where(series.c.run_id == run_id)
         elif table is metrics:
             yield table, rows
         elif table.name in DERIVED:
@@ -474,8 +502,12 @@ def upgrade(connection: Connection) -> None:
     """Upgrade a library of any older format: add missing tables and columns, convert pins to baselines.
 
     Formats 2 to 16 only added tables, columns and indexes, so that no steps in between are needed. Summaries
-    before SUMMARY_FORMAT are written anew later: run_summaries.complete().
+    before SUMMARY_FORMAT are written anew later: run_summaries.complete(). Samples before format 16 are packed later:
+    packed_samples.pack(). Their table is renamed so that an older program that has the library open fails to read
+    samples, rather than finds none.
     """
+    if inspect(connection).has_table("samples"):
+        connection.exec_driver_sql(f"ALTER TABLE samples RENAME TO {sample_rows.name}")
     _tables.create_all(connection)
     for table in _tables.sorted_tables:
         stored = {column["name"] for column in inspect(connection).get_columns(table.name)}

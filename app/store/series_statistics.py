@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Row, Select, insert, select
 
 from app.events import State
 from app.sample_statistics import WithinTrial, WithinTrials, within_of
-from app.store import run_reader, schema
+from app.store import packed_samples, run_reader, schema
 from app.store.rows import driver_rows
 from suites.vocab import Labels
 
@@ -93,6 +93,7 @@ def _values(connection: Connection, series: int) -> list[float]:
 
     One query per series, so that the index gives the order.
     """
-    table = schema.samples.c
+    table = schema.sample_rows.c
     query = select(table.value).where(table.series == series, ~table.warm_up).order_by(table.id)
-    return [value for (value,) in driver_rows(connection, query)]
+    loose = [value for (value,) in driver_rows(connection, query)]
+    return [*packed_samples.values_of(connection, series), *loose]

@@ -29,6 +29,7 @@ from app.store import (
     host_log,
     library_reader,
     ownership,
+    packed_samples,
     record_reader,
     run_locks,
     run_reader,
@@ -193,6 +194,23 @@ class Store:
             except StoreError:
                 return
             yield done, len(missing)
+
+    def pack_samples(self) -> Generator[tuple[int, int]]:
+        """Pack the samples of ended runs that have them in rows; yield how many of how many runs are packed.
+
+        Each transaction is short and whole: what is packed stays so if this ends early. Ends at once in a library that
+        cannot be written.
+        """
+        with self.database.reading() as connection:
+            runs = packed_samples.unpacked_runs(connection)
+        done = 0
+        while done < len(runs):
+            try:
+                with self.database.writing() as connection:
+                    done += not packed_samples.pack(connection, runs[done])
+            except StoreError:
+                return
+            yield done, len(runs)
 
     def annotate(self, changed: Mapping[str, Annotation]) -> Mapping[str, Annotation]:
         """Replace the annotations of runs; return the former ones.

@@ -6,9 +6,45 @@ from pathlib import Path
 import pytest
 
 from app.events import Event
+from app.library_location import Location
 from app.store.store import Store
+from tests.postgresql import Server, programs
 
 RUN = "20261120-141530-k3f9"
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[Server]:
+    """Give a server of PostgreSQL with a template of libraries."""
+    if programs() is None:
+        pytest.skip("PostgreSQL is not installed")
+    server = Server()
+    try:
+        server.make_template()
+        yield server
+    finally:
+        server.close()
+
+
+@pytest.fixture(name="store", params=["sqlite", "postgresql"])
+def store_in_both(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    """Give a library of each kind of database."""
+    if request.param == "sqlite":
+        yield from opened(tmp_path / "data" / "runs.sqlite3")
+        return
+    server: Server = request.getfixturevalue("postgresql")
+    url = server.library()
+    try:
+        yield from opened(url)
+    finally:
+        server.drop(url)
+
+
+def opened(location: Location) -> Iterator[Store]:
+    """Give the library at `location`."""
+    made = Store(location)
+    yield made
+    made.close()
 
 
 @pytest.fixture

@@ -94,7 +94,7 @@ def test_missing_rows_are_found(workstation: Workstation, tmp_path: Path, monkey
     def lossy(connection: sqlite3.Connection, target: Path) -> None:
         copied(connection, target)
         with closing(sqlite3.connect(target)) as copy:
-            copy.execute("DELETE FROM samples WHERE id = 7")
+            copy.execute("DELETE FROM packed_samples WHERE id = 2")
             copy.commit()
 
     monkeypatch.setattr(backup, "copy_open", lossy)

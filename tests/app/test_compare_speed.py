@@ -20,12 +20,12 @@ from app.store import record_reader
 from app.store.errors import StoreError
 from app.store.store import Store
 from tests.app import run_events
-from tests.app.stores import RUN, record, store
+from tests.app.stores import RUN, postgresql, record, store_in_both
 from tests.app.test_store_formats import STORES
 from tests.app.test_store_newer import make_newer
 from tests.simulation.stored import store_of_groups
 
-__all__ = ["store"]  # a fixture
+__all__ = ["postgresql", "store_in_both"]  # a fixture
 
 GROUPS = 12
 """Runs on each side."""
@@ -81,7 +81,7 @@ def test_more_runs_take_no_more_queries_and_no_samples_are_read(
         workstation.compare(words)
         counts.append(len(statements))
         workstation.compared(words)  # what the window reads until its table is shown
-        assert not [one for one in statements if "samples" in one]
+        assert not [one for one in statements if "sample_" in one or "_samples" in one]
     assert counts[0] == counts[1] > 10
 
 
@@ -134,7 +134,7 @@ def test_statistics_are_stored_with_the_end_of_a_counted_trial(store: Store, sta
     record(store, RUN, [*events[: at + 1], *more, *events[at + 1 :]])
     statements.clear()
     within = store.within([RUN])
-    assert not [one for one in statements if "FROM samples" in one or one.startswith("INSERT")]
+    assert not [one for one in statements if "FROM sample_" in one or "FROM packed" in one or one.startswith("INSERT")]
     assert within == of_samples(store, RUN)
     assert list(within) == [(RUN, 1)]
 
@@ -149,7 +149,7 @@ def test_an_older_library_gets_its_statistics_on_first_use(tmp_path: Path, numbe
     assert first == {key: one for run in runs for key, one in of_samples(store, run).items()} != {}
     statements.clear()
     assert store.within(runs) == first
-    assert not [one for one in statements if "FROM samples" in one]
+    assert not [one for one in statements if "FROM sample_" in one or "FROM packed" in one]
     store.delete(runs[0])
     assert {run for run, _ in store.within(runs)} == {run for run, _ in first} - {runs[0]}
     with closing(sqlite3.connect(path)) as connection:
@@ -177,4 +177,4 @@ def test_a_series_of_one_sample_has_no_statistics_and_is_read_once(store: Store,
     record(store, RUN, events)
     statements.clear()
     assert store.within([RUN]) == {}
-    assert not [one for one in statements if "FROM samples" in one]
+    assert not [one for one in statements if "FROM sample_" in one or "FROM packed" in one]

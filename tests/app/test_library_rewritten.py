@@ -72,13 +72,25 @@ def first_trial() -> Iterator[Event]:
         yield SampleRead(2, sample)
 
 
+NUMBERED = {"findings", "figures", "series", "sample_rows", "output", "changes", "verdicts", "metrics"}
+
+
 def rows(path: Path) -> dict[str, list[tuple[Any, ...]]]:
     """Return every row of a library but for numbers that only tell rows apart, and when it was last recorded."""
     found = {}
     with closing(sqlite3.connect(path)) as connection:
         for (table,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
             named = [name for _, name, *_ in connection.execute(f"PRAGMA table_info({table})")]
-            numbered = table in {"findings", "figures", "series", "samples", "output", "changes", "verdicts", "metrics"}
+            numbered = table in {
+                "findings",
+                "figures",
+                "series",
+                "sample_rows",
+                "output",
+                "changes",
+                "verdicts",
+                "metrics",
+            }
             wanted = [name for name in named if name != "touched" and not (numbered and name in {"id", "series"})]
             words = ", ".join(f'"{name}"' for name in wanted)
             found[table] = sorted(connection.execute(f"SELECT {words} FROM {table}").fetchall(), key=repr)

@@ -23,9 +23,9 @@ from app.store.sessions import CLAIM_TIMEOUT
 from app.store.store import Store
 from app.summary import run_to_json
 from tests.app import run_events
-from tests.app.stores import record, store
+from tests.app.stores import postgresql, record, store_in_both
 
-__all__ = ["store"]
+__all__ = ["postgresql", "store_in_both"]
 
 PLAN = replace(run_events.plan(name="volume check"), repetition=Repetition(1, sessions=2))
 

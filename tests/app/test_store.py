@@ -35,12 +35,12 @@ from suites.outputs import ParsedTrial
 from suites.vocab import Figure, Sample
 from tests.app import run_events
 from tests.app.run_events import IOPS, P99, READ
-from tests.app.stores import RUN, record, store
+from tests.app.stores import RUN, postgresql, record, store_in_both
 from tests.messages import messages
 
 MESSAGES = messages("app-store", "test_store")
 
-__all__ = ["store"]  # a fixture
+__all__ = ["postgresql", "store_in_both"]  # a fixture
 
 
 def test_nothing_is_opened_before_first_use(tmp_path: Path) -> None:
@@ -182,9 +182,9 @@ def test_what_happened_once_is_on_disk_at_once(store: Store) -> None:
         recorder.record(TrialStarted(run_events.trial(1), None))
         assert rows(store, "trials") == 1
         recorder.record(SampleRead(1, Sample(1.0, IOPS, 1.0)))
-        assert rows(store, "samples") == 0
+        assert rows(store, "sample_rows") == 0
         recorder.record(TrialEnded(1, State.DONE, 0, ParsedTrial()))
-        assert rows(store, "samples") == 1
+        assert rows(store, "sample_rows") == 1
 
 
 def test_samples_are_gathered_for_half_a_second(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,10 +194,10 @@ def test_samples_are_gathered_for_half_a_second(store: Store, monkeypatch: pytes
         recorder.record(RunStarted(RUN, run_events.plan(), "2026"))
         now[0] += COMMIT_INTERVAL / 2
         recorder.record(SampleRead(1, Sample(1.0, IOPS, 1.0)))
-        assert rows(store, "samples") == 0
+        assert rows(store, "sample_rows") == 0
         now[0] += COMMIT_INTERVAL / 2
         recorder.record(SampleRead(1, Sample(2.0, IOPS, 1.0)))
-        assert rows(store, "samples") == 2
+        assert rows(store, "sample_rows") == 2
         recorder.record(OutputRead(1, "stdout", b"x"))
         recorder.flush()
         assert rows(store, "output") == 1
@@ -257,7 +257,7 @@ def test_deleting_a_run_leaves_nothing_of_it_and_the_others_alone(store: Store) 
     assert [line.id[6:8] for line in store.runs()] == ["20", "18"]
     assert stored_baselines(store) == []
     assert (rows(store, "runs"), rows(store, "series"), rows(store, "output")) == (2, 4, 2)
-    assert rows(store, "samples") == 2 * 6
+    assert (rows(store, "packed_samples"), rows(store, "sample_times"), rows(store, "sample_rows")) == (6, 6, 0)
     assert store.samples("20261120")
 
 

@@ -113,7 +113,7 @@ def test_runs_without_an_end_stay_as_they_are_in_a_newer_store(store: Store) -> 
     assert store.path.read_bytes() == before
 
 
-@pytest.mark.parametrize(("read_format", "shown"), [(17, ""), (16, r" \(readable from format 16\)"), (None, "")])
+@pytest.mark.parametrize(("read_format", "shown"), [(18, ""), (17, r" \(readable from format 17\)"), (None, "")])
 def test_a_newer_store_that_takes_more_to_read_is_refused(store: Store, read_format: int | None, shown: str) -> None:
     record(store, RUN, run_events.run_events(RUN))
     store.close()

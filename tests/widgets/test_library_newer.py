@@ -1,7 +1,9 @@
 """The window says what is wrong with the library as a whole, and leads on: it is damaged, or of a newer Benchwright."""
 
+import shutil
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ from PySide6.QtWidgets import QAbstractButton, QFileDialog, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.services import Workstation
+from tests.app.test_store_formats import STORES
 from tests.app.test_store_newer import make_newer
 from tests.app.test_store_salvage import damage
 from tests.lab.counting import Counting, counting_plan
@@ -176,3 +179,15 @@ def test_no_file_is_overwritten_by_what_is_saved(
     assert bar.save_button.isVisible()
     assert (tmp_path / "there.sqlite3").read_text() == "precious"
     assert workstation.library_path == library
+
+
+def test_samples_of_an_older_version_are_packed_while_the_page_is_open(
+    qtbot: QtBot, keep: Keep, workstation: Workstation
+) -> None:
+    workstation.library_path.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(STORES / "format-14.sqlite3", workstation.library_path)
+    before = workstation.samples("last")
+    opened(qtbot, keep, workstation, PageName.LIBRARY)
+    with closing(sqlite3.connect(workstation.library_path)) as connection:
+        assert connection.execute("SELECT count(*) FROM sample_rows").fetchone() == (0,)
+    assert workstation.samples("last") == before != {}

@@ -68,6 +68,7 @@ class LibraryPage(Page):
         self.addAction(undo.action)
         self._reading: BackgroundJob | None = None
         self._completing: BackgroundJob | None = None
+        self._packing: BackgroundJob | None = None
         self._wanted: str | None = None
         self._unread = self._stale = False  # the list could not be read; it was read while a cell was edited
         self.library = LibraryRows()
@@ -217,6 +218,9 @@ class LibraryPage(Page):
             self._verdicts.read(found.summary.unjudged)
         if self.library.missing and found.newer is None:
             self._complete()
+        elif found.newer is None and self._packing is None:  # once: runs recorded from now on are packed at their end
+            self._packing = BackgroundJob(self.workstation.pack_samples, self)
+            self._packing.start(yielded=self._show_packed, failed=self._fail)
 
     def _complete(self) -> None:
         """Write the summaries that an older version did not; the list is usable meanwhile."""
@@ -226,6 +230,9 @@ class LibraryPage(Page):
 
     def _show_progress(self, progress: tuple[int, int]) -> None:
         self.status.emit(f"Reading the runs of an older version: {progress[0]} of {progress[1]}")
+
+    def _show_packed(self, progress: tuple[int, int]) -> None:
+        self.status.emit(f"Packing samples of an older version: {progress[0]} of {count_text(progress[1], 'run')}")
 
     def _show_verdict(self, run: RunSummary) -> None:
         """Add the computed verdict to the run's line, which may have changed since."""
