@@ -50,6 +50,7 @@ VERBS = {
     "sessions": "sessions:sessions",
     "second-opinion": "runs:second_opinion",
     "show": "library:show",
+    "store": "store:store",
 }
 """Module and function of each verb in app.cli, imported on use to keep start-up short."""
 
@@ -66,6 +67,7 @@ SECTIONS = {
         "export",
         "import",
         "library",
+        "store",
         "delete",
         "restore",
         "searches",

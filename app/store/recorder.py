@@ -41,6 +41,7 @@ from app.store.errors import (
     StoreBusyError,
     StoreError,
     StoreFullError,
+    StoreLostError,
     TakenOverError,
     UnknownOutcomeError,
     cannot_write,
@@ -364,7 +365,8 @@ class Recorder:
             self._failure = error
             self._library.regain(error, self._known.written)
             message = error.fault  # not “unchanged”: this process has written to it
-            raise type(error)(f"{message} {self._stored_text(message)}", error.remedy) from error
+            kind = StoreLostError if isinstance(error, UnknownOutcomeError) else type(error)
+            raise kind(f"{message} {self._stored_text(message)}", error.remedy) from error
 
     def _write(self, patience: float) -> None:
         """Write the queue in one transaction; on failure, all of it stays queued."""
@@ -416,11 +418,13 @@ class Recorder:
     def _stored_text(self, failure: str) -> str:
         """Return what is stored of the run, verified by reading it back, once for each `failure`."""
         if self._stored_text_cache[0] != failure:
-            found = None
+            found, until = None, self._stored_until or "when it was detached"
             with contextlib.suppress(StoreError):
                 found = self._library.read_back() if self._begun else None
-            text = f"The run {self._run_id} is stored up to {self._stored_until or 'when it was detached'}."
-            if not self._known.written.agrees(found):
+            text = f"The run {self._run_id} is stored up to {until}."
+            if found is None and self._begun and not self._library.copyable:  # no word from the server
+                text = f"The run {self._run_id} was stored there up to {until}; what followed is in memory only."
+            elif not self._known.written.agrees(found):
                 text = f"The measurements of the run {self._run_id} are in memory only."
             self._stored_text_cache = (failure, text)
         return self._stored_text_cache[1]

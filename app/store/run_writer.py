@@ -241,7 +241,7 @@ class RunWriter:
         if not any(isinstance(event, RunStarted) for event in events):
             # A process elsewhere may have marked the run as interrupted meanwhile.
             row = {} if over else {"state": State.RUNNING.value, "reason": ""}
-            self._update_run(connection, {"touched": moment, **row})
+            self._update_run(connection, {"touched": dialect_of(connection).moment(connection), **row})
         buffer.write(connection, self._run_id, known)
         for event in events:
             self._write(connection, event, known)
@@ -253,7 +253,8 @@ class RunWriter:
             case RunStarted(_, plan, started, session):
                 self._plan = plan
                 row = run_row(self._run_id, plan, started, session)
-                self._insert(connection, schema.runs, {**row, "epoch": self.epoch})
+                touched = dialect_of(connection).moment(connection)
+                self._insert(connection, schema.runs, {**row, "epoch": self.epoch, "touched": touched})
             case OutputImported(source, content):
                 row = {"run_id": self._run_id, "name": source.name, "sha256": source.sha256, "content": content}
                 self._insert(connection, schema.imported_outputs, row)

@@ -37,11 +37,15 @@ _CONNECTION = {
 
 _SESSION = f"""
 SET search_path TO {SCHEMA};
-SET idle_in_transaction_session_timeout TO '60s';
 SET standard_conforming_strings TO on;
 SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'
 """
-"""A transaction of a process that hangs must not lock the library; a commit that returns is on disk."""
+"""A commit that returns is on disk."""
+
+_TIMEOUTS = (
+    "SELECT set_config('lock_timeout', %s, true), set_config('idle_in_transaction_session_timeout', '60s', true)"
+)
+"""A transaction of a process that hangs must not lock the library for longer."""
 
 _LOCK = f"({APPLICATION_ID}, {LIBRARY_LOCK})"
 
@@ -179,7 +183,7 @@ class ServerDatabase(Database):
         Raises psycopg.errors.LockNotAvailable after `patience` seconds.
         """
         milliseconds = max(1, round(1000 * patience))  # 0 would wait without end
-        connection.exec_driver_sql(f"SET LOCAL lock_timeout TO {milliseconds}")
+        connection.exec_driver_sql(_TIMEOUTS, (str(milliseconds),))
         kind = "_shared" if is_adding(connection) else ""
         connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock{kind}{_LOCK}")
         query = "SELECT format, pg_current_xact_id()::text FROM formats"

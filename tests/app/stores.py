@@ -1,7 +1,10 @@
 """A library of a test's own, and events written into it."""
 
+import sqlite3
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -52,6 +55,23 @@ def store(tmp_path: Path) -> Iterator[Store]:
     made = Store(tmp_path / "data" / "runs.sqlite3")
     yield made
     made.close()
+
+
+in_a_file = pytest.mark.parametrize("store", ["sqlite"], indirect=True)
+"""Mark of a test of what only a file has."""
+
+
+def execute(store: Store, statement: str, *values: object) -> list[Any]:
+    """Execute a statement in a transaction of its own, as another program would; return its rows, if any."""
+    location = store.location
+    if isinstance(location, Path):
+        with closing(sqlite3.connect(location)) as connection, connection:
+            return connection.execute(statement, values).fetchall()
+    import psycopg
+
+    with psycopg.connect(location.for_libpq, options="-csearch_path=benchwright") as server:
+        cursor = server.execute(statement.replace("?", "%s").encode(), values)
+        return cursor.fetchall() if cursor.description else []
 
 
 def record(store: Store, run_id: str, events: Iterable[Event]) -> None:

@@ -20,12 +20,12 @@ from app.store import record_reader
 from app.store.errors import StoreError
 from app.store.store import Store
 from tests.app import run_events
-from tests.app.stores import RUN, postgresql, record, store_in_both
+from tests.app.stores import RUN, record, store
 from tests.app.test_store_formats import STORES
 from tests.app.test_store_newer import make_newer
 from tests.simulation.stored import store_of_groups
 
-__all__ = ["postgresql", "store_in_both"]  # a fixture
+__all__ = ["store"]  # a fixture
 
 GROUPS = 12
 """Runs on each side."""

@@ -25,11 +25,11 @@ from app.store.store import Store
 from suites.errors import BenchwrightError
 from suites.verdict import Limiter, Trust, Verdict
 from tests.app.run_events import IOPS, P99, STEP, run_events, run_record
-from tests.app.stores import postgresql, record, store_in_both
+from tests.app.stores import record, store
 from tests.messages import messages
 from tests.simulation.gates import outcomes
 
-__all__ = ["postgresql", "store_in_both"]
+__all__ = ["store"]
 
 MESSAGES = messages("app", "test_gate")
 
