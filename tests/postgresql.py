@@ -11,7 +11,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from app.library_location import ServerUrl, location_of
 from app.store.store import Store
@@ -143,9 +143,9 @@ class Server:
         if done.returncode:
             raise RuntimeError((done.stdout + done.stderr).decode(errors="replace"))
 
-    def _as_account(self) -> dict[str, object]:
+    def _as_account(self) -> dict[str, Any]:
         """Return the options that start a program as an account that is not root: PostgreSQL refuses root."""
-        own: dict[str, object] = {"cwd": str(self.folder)}
+        own: dict[str, Any] = {"cwd": str(self.folder)}
         if self._account is not None:
             own |= {"user": self._account.pw_uid, "group": self._account.pw_gid, "extra_groups": []}
         return own

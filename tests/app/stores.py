@@ -46,8 +46,10 @@ def store_in_both(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[St
 def opened(location: Location) -> Iterator[Store]:
     """Give the library at `location`."""
     made = Store(location)
-    yield made
-    made.close()
+    try:
+        yield made
+    finally:
+        made.close()
 
 
 @pytest.fixture
