@@ -89,6 +89,11 @@ def _server_url(text: str) -> ServerUrl:
     return ServerUrl(f"{SCHEME}:{server}", tuple(secrets))
 
 
+def expanded(location: Location) -> Location:
+    """Return `location` with the home directory in place of ~, valid in any folder."""
+    return absolute(location.expanduser()) if isinstance(location, Path) else location
+
+
 def absolute(location: Location) -> Location:
     """Return `location`, valid in any folder."""
     return location.absolute() if isinstance(location, Path) else location

@@ -194,6 +194,10 @@ class MainWindow(QMainWindow):
         if page := self.show_page(PageName.LIBRARY):
             cast("LibraryPage", page).export_library()
 
+    def choose_library(self) -> None:
+        """Ask for another library, in a file or on a server, and open it."""
+        self.library_bar.choose_location()
+
     def back_up(self) -> None:
         """Ask for a new file and copy the whole library to it."""
         ask_for_file(

@@ -4,9 +4,9 @@ from importlib import import_module
 
 import click
 
-from app.cli.common import LibraryLocation, report_errors, start_log
+from app.cli.common import LibraryLocation, print_note, report_errors, start_log
 from app.command_hints import use_library
-from app.library_location import Location, absolute
+from app.library_location import Location, ServerUrl, absolute
 from app.paths import secure_private_directories
 from app.services import Workstation
 
@@ -90,6 +90,8 @@ SECTIONS = {
 }
 """The verbs of each section in the order of a first use; the last section adds the verbs that none names."""
 
+_COMMAND_LINE = click.core.ParameterSource.COMMANDLINE
+
 _UNLIMITED = 1000
 """Characters of a verb's help line, more than any has."""
 
@@ -145,6 +147,10 @@ def benchwright(context: click.Context, store: Location | None) -> None:
     secure_private_directories()
     if store is not None and context.invoked_subcommand is None:
         store = absolute(store)  # the window's proposed commands must work in any folder
+    if isinstance(store, ServerUrl) and store.secrets and context.get_parameter_source("store") is _COMMAND_LINE:
+        print_note(
+            "The password in --store is visible to all accounts of this computer (ps). Use ~/.pgpass or PGPASSWORD."
+        )
     without_verb = context.obj
     workstation = Workstation(store)
     context.obj = workstation

@@ -26,6 +26,9 @@ from app.store.server_errors import translated
 
 SCHEMA = "benchwright"
 
+OLDEST = 130000
+"""Version of the first server with pg_current_xact_id()."""
+
 RETRY_INTERVAL = 0.2
 """Seconds between tries to learn the outcome of a transaction."""
 
@@ -256,6 +259,10 @@ class ServerDatabase(Database):
 
     def _formats(self, connection: Connection) -> tuple[int, int] | None:
         """Return the formats required to write and to read the library, None if the database has none."""
+        if int(connection.exec_driver_sql("SHOW server_version_num").scalar_one()) < OLDEST:
+            raise errors.StoreError(
+                f"The server of the library {self._url} is older than PostgreSQL 13.", "Update the server."
+            )
         if connection.exec_driver_sql("SHOW server_encoding").scalar_one() != "UTF8":
             raise errors.StoreError(
                 f"The database of the library {self._url} is not in UTF-8.",
