@@ -77,14 +77,11 @@ class ServerDatabase(Database):
 
     def read_only(self) -> errors.StoreError | None:
         """Return why the library cannot be written: newer format, a standby server, a role that may only read."""
-        try:
-            with self.reading() as connection:
-                standby, may_write = connection.exec_driver_sql(
-                    "SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only')::boolean,"
-                    f" has_table_privilege('{SCHEMA}.runs', 'INSERT')"
-                ).one()
-        except errors.StoreLostError as error:
-            return error
+        with self.reading() as connection:
+            standby, may_write = connection.exec_driver_sql(
+                "SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only')::boolean,"
+                f" has_table_privilege('{SCHEMA}.runs', 'INSERT')"
+            ).one()
         if self._newer is not None:
             return errors.read_only(self._url, self._newer, schema.FORMAT)
         if standby:

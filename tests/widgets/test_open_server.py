@@ -1,4 +1,4 @@
-"""A library in PostgreSQL is opened from the menu File; what cannot be opened is named, and the library before stays."""
+"""A library in PostgreSQL is opened from the menu File; one that cannot be opened is named, and the other one stays."""
 
 from collections.abc import Callable
 from pathlib import Path
