@@ -32,11 +32,7 @@ class StoreLostError(StoreError):
 
 
 class UnknownOutcomeError(StoreLostError):
-    """The connection ended during a commit, and whether it succeeded is not known; `transaction` is its number."""
-
-    def __init__(self, fault: str, remedy: str, transaction: str) -> None:
-        super().__init__(fault, remedy)
-        self.transaction = transaction
+    """The connection ended during a commit: whether that succeeded is not known."""
 
 
 class StoreBusyError(StoreError):

@@ -2,6 +2,7 @@
 
 import contextlib
 import logging
+import secrets
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -72,7 +73,7 @@ PAGE_CHECK_TIME = 2.0
 class _Unconfirmed:
     """What a transaction wrote at `moment` whose outcome is not known; `known` holds if it was committed."""
 
-    transaction: str
+    batch: str
     known: WrittenIds
     moment: str
     buffer: WriteBuffer
@@ -371,7 +372,7 @@ class Recorder:
     def _write(self, patience: float) -> None:
         """Write the queue in one transaction; on failure, all of it stays queued."""
         if (before := self._unconfirmed) is not None:
-            self._settle(committed=self._library.was_committed(before.transaction))
+            self._settle(committed=self._library.was_committed(before.batch))
         try:
             known, moment = self._transact(patience)
         except TakenOverError as error:
@@ -380,13 +381,13 @@ class Recorder:
         self._have_written(known, moment)
 
     def _transact(self, patience: float = PATIENCE) -> tuple[WrittenIds, str]:
-        known, moment = self._known.copy(), now()
+        known, moment, batch = self._known.copy(), now(), secrets.token_hex(8) if self._library.marked else None
         try:
             with self._library.database.transaction(self._library.connected(patience)) as connection:
                 self._check_epoch(connection)
-                self._writer.write(connection, self._buffer, self._waiting, known, moment, over=self._over)
-        except UnknownOutcomeError as error:
-            self._unconfirmed = _Unconfirmed(error.transaction, known, moment, self._buffer, self._waiting)
+                self._writer.write(connection, self._buffer, self._waiting, known, moment, over=self._over, batch=batch)
+        except UnknownOutcomeError:
+            self._unconfirmed = _Unconfirmed(batch or "", known, moment, self._buffer, self._waiting)
             self._buffer, self._waiting = WriteBuffer(), []
             raise
         return known, moment

@@ -35,6 +35,9 @@ class RunConnection(ABC):
     copyable = True
     """Whether copy_to() copies the whole library."""
 
+    marked = False
+    """Whether each commit has a mark for was_committed()."""
+
     def __init__(self, database: Database, run_id: str) -> None:
         self.database = database
         self._run_id = run_id
@@ -81,9 +84,9 @@ class RunConnection(ABC):
     def regain(self, error: StoreError, written: Written) -> None:
         """After the failure of a transaction, prepare to connect again if the library has all rows `written`."""
 
-    def was_committed(self, transaction: str) -> bool:
-        """Return the outcome of a transaction that failed with UnknownOutcomeError. Raises StoreError."""
-        raise NotImplementedError(f"the outcome of {transaction} is always known")
+    def was_committed(self, batch: str) -> bool:
+        """Return whether a commit that failed with UnknownOutcomeError succeeded, by its mark. Raises StoreError."""
+        raise NotImplementedError(f"the outcome of {batch} is always known")
 
     @abstractmethod
     def copy_to(self, path: Path) -> None:

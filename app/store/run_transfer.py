@@ -51,7 +51,7 @@ ROWS = 10_000
 _LEFT = frozenset({schema.metrics, schema.workspaces, schema.jobs, schema.changes})
 _NO_OWNER = {
     "owner_pid": 0, "owner_boot": "", "owner_started": 0, "owner_space": None, "owner_host": None, "touched": None,
-    "left_at": None,
+    "left_at": None, "batch": None,
 }  # fmt: skip
 _RUN_ID = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 

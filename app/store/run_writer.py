@@ -232,8 +232,11 @@ class RunWriter:
         moment: str,
         *,
         over: bool,
+        batch: str | None = None,
     ) -> None:
         """Write events until `moment` in the transaction of `connection`; `over` if the end was written before.
+
+        `batch` marks the run as written by this transaction.
 
         Raises StoreLostError if a row to be updated is missing.
         """
@@ -247,6 +250,8 @@ class RunWriter:
             self._write(connection, event, known)
         if any(isinstance(event, _SUMMARISED) for event in events):
             run_summaries.write(connection, self._run_id)
+        if batch is not None:
+            self._update_run(connection, {"batch": batch})
 
     def _write(self, connection: Connection, event: Event, known: WrittenIds) -> None:
         match event:

@@ -90,6 +90,7 @@ runs = Table(
     Column("session_series", Text),  # since format 11: the series that it is a session of; it may be missing
     Column("session", Integer),  # since format 11: its number, from 1
     Column("session_due", Text),  # since format 11: when it was to start
+    Column("batch", Text),  # since format 16: mark of the recorder's last commit to a server
     Index("runs_by_start", "started"),
     Index("runs_by_state", "state"),  # since format 12
 )

@@ -5,7 +5,6 @@ it writes one run only, so that several recorders and copies run side by side.
 """
 
 import threading
-import time
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -19,7 +18,7 @@ from sqlalchemy.exc import DBAPIError
 from app.library_location import ServerUrl
 from app.store import errors, schema
 from app.store.database import PATIENCE, Database, is_adding, patience_of, with_patience
-from app.store.dialects import APPLICATION_ID, LIBRARY_LOCK
+from app.store.dialects import APPLICATION_ID, LIBRARY_LOCK, dialect_of
 from app.store.rows import Written
 from app.store.run_connection import RunConnection
 from app.store.server_errors import translated
@@ -27,10 +26,7 @@ from app.store.server_errors import translated
 SCHEMA = "benchwright"
 
 OLDEST = 130000
-"""Version of the first server with pg_current_xact_id()."""
-
-RETRY_INTERVAL = 0.2
-"""Seconds between tries to learn the outcome of a transaction."""
+"""Version of the first server with pg_current_snapshot()."""
 
 _CONNECTION = {
     "connect_timeout": "5", "keepalives_idle": "10", "keepalives_interval": "5", "keepalives_count": "3",
@@ -109,15 +105,11 @@ class ServerDatabase(Database):
 
     @contextmanager
     def transaction(self, connection: Connection) -> Iterator[Connection]:
-        """Give `connection` in a transaction; if the connection ends at its commit, find out whether that succeeded.
-
-        Raises UnknownOutcomeError if the server cannot be asked within the patience of `connection`.
-        """
-        patience = patience_of(connection)
+        """Give `connection` in a transaction. Raises UnknownOutcomeError if the connection ends at the commit."""
         with self._translating():
             transaction = connection.begin()
             try:
-                number = self._begin(connection, patience)
+                self._begin(connection, patience_of(connection))
                 yield connection
             except BaseException:
                 with suppress(DBAPIError, psycopg.Error):
@@ -126,41 +118,11 @@ class ServerDatabase(Database):
             try:
                 transaction.commit()
             except DBAPIError as error:
-                with suppress(DBAPIError, psycopg.Error):
-                    connection.invalidate()
-                if not self._confirmed(number, patience, error):
+                found = translated(error.orig, self._url)
+                if not isinstance(found, errors.StoreLostError):
                     raise
-
-    def was_committed(self, transaction: str) -> bool:
-        """Return whether a transaction was committed. Raises StoreLostError while that is not known."""
-        deadline = time.monotonic() + PATIENCE
-        while True:
-            with self._translating(), self._opened().connect() as connection, connection.begin():
-                query = "SELECT pg_xact_status(%s::xid8)"
-                status = connection.exec_driver_sql(query, (transaction,)).scalar_one()
-            if status != "in progress":  # the server has not yet noticed that the connection ended
-                return str(status) == "committed"
-            if time.monotonic() > deadline:
-                raise errors.StoreLostError(
-                    f"The last commit to the library {self._url} is still under way on its server.",
-                    "Wait, or end the session of Benchwright there: select pg_terminate_backend(pid).",
-                )
-            time.sleep(RETRY_INTERVAL)
-
-    def _confirmed(self, number: str, patience: float, error: DBAPIError) -> bool:
-        """Return whether the transaction `number` was committed though its commit failed with `error`."""
-        deadline = time.monotonic() + patience
-        while True:
-            try:
-                return self.was_committed(number)
-            except errors.StoreError:
-                if time.monotonic() >= deadline:
-                    break
-            time.sleep(RETRY_INTERVAL)
-        found = translated(error.orig, self._url)
-        raise errors.UnknownOutcomeError(
-            f"{found.fault} Whether the last change was stored is not known.", found.remedy, number
-        ) from error
+                fault = f"{found.fault} Whether the last change was stored is not known."
+                raise errors.UnknownOutcomeError(fault, found.remedy) from error
 
     def stamps(self) -> tuple[Hashable, ...]:
         """Return the running and finished transactions of the server; any commit changes them."""
@@ -177,20 +139,15 @@ class ServerDatabase(Database):
                 self._engine.dispose()
                 self._engine = None
 
-    def _begin(self, connection: Connection, patience: float) -> str:
-        """Wait for the lock and check the format; return the number of the transaction.
-
-        Raises psycopg.errors.LockNotAvailable after `patience` seconds.
-        """
+    def _begin(self, connection: Connection, patience: float) -> None:
+        """Wait for the lock and check the format. Raises psycopg.errors.LockNotAvailable after `patience` seconds."""
         milliseconds = max(1, round(1000 * patience))  # 0 would wait without end
         connection.exec_driver_sql(_TIMEOUTS, (str(milliseconds),))
         kind = "_shared" if is_adding(connection) else ""
         connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock{kind}{_LOCK}")
-        query = "SELECT format, pg_current_xact_id()::text FROM formats"
-        found, number = connection.exec_driver_sql(query).one()
+        found = dialect_of(connection).stored_format(connection)
         if found > schema.FORMAT:
             raise errors.read_only(self._url, found, schema.FORMAT)
-        return str(number)
 
     @contextmanager
     def _translating(self) -> Iterator[None]:
@@ -304,6 +261,7 @@ class ServerRunConnection(RunConnection):
     """Connection to a library on a server; connects again after the connection was lost."""
 
     copyable = False
+    marked = True
 
     def __init__(self, database: ServerDatabase, run_id: str) -> None:
         super().__init__(database, run_id)
@@ -336,9 +294,14 @@ class ServerRunConnection(RunConnection):
                     self._connection.invalidate()
             self.close()
 
-    def was_committed(self, transaction: str) -> bool:
-        """Return the outcome of a transaction that failed with UnknownOutcomeError. Raises StoreError."""
-        return self._server.was_committed(transaction)
+    def was_committed(self, batch: str) -> bool:
+        """Return whether the commit marked `batch` succeeded; waits until its transaction has ended. Raises StoreError.
+
+        Numbers of transactions would not do: a server that crashes gives that of a lost one to another.
+        """
+        with self._server.writing() as connection:
+            runs = schema.runs.c
+            return connection.execute(select(runs.batch).where(runs.id == self._run_id)).scalar() == batch
 
     def copy_to(self, path: Path) -> None:
         """Raise StoreError: there is no file."""

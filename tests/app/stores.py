@@ -29,8 +29,8 @@ def postgresql() -> Iterator[Server]:
         server.close()
 
 
-@pytest.fixture(name="store", params=["sqlite", "postgresql"])
-def store_in_both(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+@pytest.fixture(params=["sqlite", "postgresql"])
+def any_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     """Give a library of each kind of database."""
     if request.param == "sqlite":
         yield from opened(tmp_path / "data" / "runs.sqlite3")
@@ -41,6 +41,12 @@ def store_in_both(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[St
         yield from opened(url)
     finally:
         server.drop(url)
+
+
+@pytest.fixture(name="store")
+def store_in_both(any_store: Store) -> Store:
+    """Have a test of `store` run with each kind of database."""
+    return any_store
 
 
 def opened(location: Location) -> Iterator[Store]:
@@ -59,7 +65,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
     made.close()
 
 
-in_a_file = pytest.mark.parametrize("store", ["sqlite"], indirect=True)
+in_a_file = pytest.mark.parametrize("any_store", ["sqlite"], indirect=True)
 """Mark of a test of what only a file has."""
 
 

@@ -62,10 +62,9 @@ def record(store: Store, events: Iterator[Event]) -> None:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
-    made = Store(tmp_path / "runs.sqlite3")
-    record(made, begun())
-    return made
+def store(any_store: Store) -> Store:
+    record(any_store, begun())
+    return any_store
 
 
 def test_a_run_with_a_directory_on_a_host_is_left_alone(store: Store) -> None:

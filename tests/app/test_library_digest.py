@@ -15,9 +15,9 @@ from suites.verdict import Trust, Verdict
 from suites.vocab import Figure
 from tests.app import run_events
 from tests.app.run_events import IOPS
-from tests.app.stores import RUN, postgresql, record, store_in_both
+from tests.app.stores import RUN, any_store, postgresql, record, store_in_both
 
-__all__ = ["postgresql", "store_in_both"]
+__all__ = ["any_store", "postgresql", "store_in_both"]
 
 NOW = datetime(2026, 11, 27, 12, tzinfo=UTC)
 

@@ -18,12 +18,12 @@ from app.store.store import Store
 from remote.jobs.job_record import JobStart
 from suites.outputs import ParsedTrial
 from tests.app import run_events
-from tests.app.stores import execute, in_a_file, postgresql, store_in_both
+from tests.app.stores import any_store, execute, in_a_file, postgresql, store_in_both
 from tests.app.test_detached_runs import RUN, begun
 from tests.app.test_detached_runs import record as record_left
 from tests.app.test_store_formats import STORES
 
-__all__ = ["postgresql", "store_in_both"]  # a fixture
+__all__ = ["any_store", "postgresql", "store_in_both"]  # a fixture
 
 
 def own(store: Store, **columns: object) -> None:

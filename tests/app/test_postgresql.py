@@ -32,6 +32,7 @@ from app.services import Workstation
 from app.store import ownership, schema
 from app.store.errors import ReadOnlyError, StoreBusyError, StoreError, StoreLostError
 from app.store.recorder import Recorder
+from app.store.roles import ROLES_SQL
 from app.store.store import Store
 from suites.vocab import Sample
 from tests.app import run_events
@@ -103,6 +104,7 @@ def test_no_password_is_in_an_error_a_log_or_a_message(tmp_path: Path, monkeypat
         wrong = server.url().replace("benchwright@", "benchwright:wr0ngpass@")
         done = benchwright("--store", wrong, "list")
         assert (done.status, "password authentication failed" in done.err) == (2, True)
+        assert "visible to all accounts of this computer" in done.err
         log = "".join(path.read_text() for path in Path(os.environ["HOME"]).rglob("*.log*"))
         assert "password authentication failed" in log
         assert "wr0ngpass" not in done.out + done.err + log
@@ -474,6 +476,60 @@ def test_two_processes_record_at_once_and_a_killed_one_loses_nothing_acknowledge
     (samples,) = store.samples(names[2]).values()
     last = max(float(number) for word, number in lines if word == "clock")
     assert last - samples[-1].time < 1.0
+
+
+# Formats
+
+
+def test_an_older_library_is_upgraded_by_its_owner_only(postgresql: Server, url: ServerUrl, store: Store) -> None:
+    record(store, RUN, run_events.run_events(RUN))
+    name = url.url.rpartition("/")[2]
+    postgresql.execute(ROLES_SQL, name)
+    with suppress(Exception):
+        postgresql.execute("DROP ROLE another_writer")
+    postgresql.execute("CREATE ROLE another_writer LOGIN IN ROLE benchwright_writer")
+    store.close()
+    execute(store, "UPDATE formats SET format = ?", schema.FORMAT - 1)
+    execute(store, "ALTER TABLE run_summaries DROP COLUMN headline_trials")
+    execute(store, "DROP TABLE locks")
+    for writer in opened(location_of(postgresql.url(name, "another_writer"))):
+        with pytest.raises(StoreError, match=f"has a library of format {schema.FORMAT - 1}, older than") as refused:
+            writer.runs()
+        assert "As the role that owns the database" in refused.value.remedy
+    assert [row.id for row in store.runs()] == [RUN]
+    store.lock([RUN], "kept")
+    assert execute(store, "SELECT format FROM formats") == [(schema.FORMAT,)]
+    assert list(store.complete_summaries()) == []
+    for writer in opened(location_of(postgresql.url(name, "another_writer"))):
+        assert writer.unlock([RUN]) == [RUN]  # the new table, too
+
+
+# Transfers
+
+
+def test_runs_are_merged_exported_and_deleted_as_in_a_file(url: ServerUrl, store: Store, tmp_path: Path) -> None:
+    path, out = tmp_path / "first.sqlite3", tmp_path / "out.sqlite3"
+    runs = library_of(path, 4)
+    merged = benchwright("--store", str(url), "library", "merge", path)
+    assert (merged.status, "Imported 4 runs" in merged.out) == (0, True), merged.err
+    for found in store.export_runs(runs[1:3], out):
+        pass
+    assert found.whole
+    for exported in opened(out):
+        assert {row.id for row in exported.runs()} == set(runs[1:3])
+        assert exported.samples(runs[1]) == store.samples(runs[1])
+    with closing(Workstation(url, tmp_path / "hosts.toml")) as workstation:
+        report = workstation.export_redacted_html([runs[2]], tmp_path / "report.html")
+        assert "web-1" not in report.read_text(encoding="utf-8")
+        assert [row.id for row in workstation.matching("rw=randread -tag:old")[1]] == [row.id for row in store.runs()]
+    *_, deleted = store.delete_runs(runs)
+    assert (set(deleted.runs), {run for run, _ in deleted.refused}) == (set(runs[2:]), set(runs[:2]))
+    assert "their space is reused" in deleted.text
+    tables = ("series", "packed_samples", "sample_times", "output", "facts")
+    for table in tables:
+        key = "run_id" if table != "packed_samples" else "(SELECT run_id FROM series WHERE series.id = series)"
+        ((left,),) = execute(store, f"SELECT count(*) FROM {table} WHERE {key} NOT IN (SELECT id FROM runs)")
+        assert left == 0
 
 
 # Roles

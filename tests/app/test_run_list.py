@@ -29,11 +29,11 @@ from app.store.store import Store
 from suites.errors import BenchwrightError
 from suites.vocab import Figure
 from tests.app import run_events
-from tests.app.stores import RUN, execute, postgresql, record, store_in_both
+from tests.app.stores import RUN, any_store, execute, postgresql, record, store_in_both
 from tests.perf.large_library import make_library
 from tests.program import Ran, benchwright
 
-__all__ = ["postgresql", "store_in_both"]
+__all__ = ["any_store", "postgresql", "store_in_both"]
 
 STORES = Path(__file__).parents[1] / "data" / "store"
 

@@ -21,9 +21,9 @@ from app.store.errors import StoreError
 from app.store.store import Store
 from app.summary import run_to_json
 from tests.app import run_events
-from tests.app.stores import execute, postgresql, record, store_in_both
+from tests.app.stores import any_store, execute, postgresql, record, store_in_both
 
-__all__ = ["postgresql", "store_in_both"]
+__all__ = ["any_store", "postgresql", "store_in_both"]
 
 PLAN = replace(run_events.plan(name="volume check"), repetition=Repetition(1, sessions=2))
 

@@ -35,12 +35,12 @@ from suites.outputs import ParsedTrial
 from suites.vocab import Figure, Sample
 from tests.app import run_events
 from tests.app.run_events import IOPS, P99, READ
-from tests.app.stores import RUN, execute, in_a_file, postgresql, record, store_in_both
+from tests.app.stores import RUN, any_store, execute, in_a_file, postgresql, record, store_in_both
 from tests.messages import messages
 
 MESSAGES = messages("app-store", "test_store")
 
-__all__ = ["postgresql", "store_in_both"]  # a fixture
+__all__ = ["any_store", "postgresql", "store_in_both"]  # a fixture
 
 
 def test_nothing_is_opened_before_first_use(tmp_path: Path) -> None:
