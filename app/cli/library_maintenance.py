@@ -1,4 +1,4 @@
-"""benchwright library: back up, merge, lock runs, delete old ones."""
+"""benchwright library: back up, merge, pack samples, lock runs, delete old ones."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +14,7 @@ from suites.quantities import count_text
 
 @click.group()
 def library() -> None:
-    """Back up the library, merge another one, lock runs, delete old ones."""
+    """Back up the library, merge another one, pack samples, lock runs, delete old ones."""
 
 
 @library.command()
@@ -53,6 +53,25 @@ def merge(workstation: Workstation, file: Path, margins: Path | None, *, as_json
     else:
         click.echo(plain(found.text))
     if not found.whole:
+        raise SystemExit(FAILED)
+
+
+@library.command()
+@json_verb
+def pack(workstation: Workstation, *, as_json: bool) -> None:
+    """Pack samples that older versions, or killed runs, left as rows. They take less space and are read faster.
+
+    The window does so in the background. It can be interrupted at any time, and continued.
+    """
+    done = total = 0
+    for done, total in workstation.pack_samples():
+        show_part("Packing", done, total)
+    if as_json:
+        print_json({"packed": done, "left": total - done})
+    else:
+        left = f" {total - done} left: the library is locked or cannot be written." if done < total else ""
+        click.echo(plain(f"{count_text(done, 'run')} packed.{left}"))
+    if done < total:
         raise SystemExit(FAILED)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Table, literal_column, text
 
+from app.store.sql_views import POSTGRESQL, RESULTS_SCHEMA, STATEMENTS, definitions
 from app.timestamps import now
 
 APPLICATION_ID = 0x42575231  # "BWR1"; identifies a library, also to file(1)
@@ -33,6 +34,14 @@ class Dialect(ABC):
         """Add to new or upgraded tables what their description lacks."""
 
     @abstractmethod
+    def drop_views(self, connection: Connection) -> None:
+        """Drop the views of sql_views, if any: a table that a view reads cannot be altered."""
+
+    @abstractmethod
+    def create_views(self, connection: Connection) -> None:
+        """Create the views of sql_views."""
+
+    @abstractmethod
     def moment(self, connection: Connection) -> str:
         """Return the present time (UTC, ISO 8601) of the clock by which all computers judge heartbeats."""
 
@@ -53,6 +62,14 @@ class _Sqlite(Dialect):
 
     def complete_tables(self, connection: Connection, tables: Iterable[Table]) -> None:
         """Nothing: each table has a rowid."""
+
+    def drop_views(self, connection: Connection) -> None:
+        for name in STATEMENTS:
+            connection.exec_driver_sql(f"DROP VIEW IF EXISTS {name}")
+
+    def create_views(self, connection: Connection) -> None:
+        for statement in STATEMENTS.values():
+            connection.exec_driver_sql(statement)
 
     def moment(self, connection: Connection) -> str:  # noqa: ARG002 (a file has no clock)
         """Return the time of this computer."""
@@ -76,6 +93,15 @@ class _PostgreSql(Dialect):
                 connection.exec_driver_sql(
                     f'ALTER TABLE "{table.name}" ADD COLUMN IF NOT EXISTS {ROWID} bigint GENERATED ALWAYS AS IDENTITY'
                 )
+
+    def drop_views(self, connection: Connection) -> None:
+        for name in definitions(POSTGRESQL):
+            connection.exec_driver_sql(f"DROP VIEW IF EXISTS {name}")
+
+    def create_views(self, connection: Connection) -> None:
+        connection.exec_driver_sql(f"CREATE SCHEMA IF NOT EXISTS {RESULTS_SCHEMA}")
+        for name, query in definitions(POSTGRESQL).items():
+            connection.exec_driver_sql(f"CREATE VIEW {name} AS {query}")
 
     def moment(self, connection: Connection) -> str:
         form = 'YYYY-MM-DD"T"HH24:MI:SS.MS"+00:00"'

@@ -21,6 +21,7 @@ from app.output import make_private
 from app.store import errors
 from app.store.database import PATIENCE
 from app.store.main_file import Identity, MainFile
+from app.store.sql_views import STATEMENTS
 from remote.local_file import FileStamp, stamp_of
 
 BRIEF = 0.25
@@ -265,12 +266,16 @@ def hardened(connection: sqlite3.Connection) -> sqlite3.Connection:
 
 
 def foreign_code(connection: sqlite3.Connection) -> list[str]:
-    """Return the triggers, views, virtual tables and computed columns of a file; Benchwright creates none."""
+    """Return the triggers, views, virtual tables and computed columns of a file, except Benchwright's own views."""
     objects = connection.execute(
-        "SELECT type, name FROM sqlite_master WHERE type NOT IN ('table', 'index') "
+        "SELECT type, name, sql FROM sqlite_master WHERE type NOT IN ('table', 'index') "
         "OR (type = 'table' AND rootpage = 0) ORDER BY name"
     )
-    found = [f"{'virtual table' if kind == 'table' else kind} {name}" for kind, name in objects]
+    found = [
+        f"{'virtual table' if kind == 'table' else kind} {name}"
+        for kind, name, sql in objects
+        if (kind, sql) != ("view", STATEMENTS.get(name))
+    ]
     return found or [f"computed column {name}" for (name,) in connection.execute(_COMPUTED)]
 
 

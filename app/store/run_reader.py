@@ -164,21 +164,25 @@ def _samples(
     try:
         for packed in packed_samples.read(connection, run_id, chosen, window):
             owned_by, metric_of, labels_of = described[packed.series]
-            for position, moment, value in zip(packed.positions, packed.times, packed.values, strict=True):
-                if window is None or window[0] <= moment <= window[1]:
-                    positions[owned_by].append(position)
-                    found[owned_by].append(Sample(moment, metric_of, value, labels_of, packed.warm_up))
+            warm_up = packed.warm_up
+            positions[owned_by] += packed.positions
+            found[owned_by] += [
+                Sample(moment, metric_of, value, labels_of, warm_up)
+                for moment, value in zip(packed.times, packed.values, strict=True)
+            ]
     except (ValueError, TypeError, RecursionError) as error:
         raise unreadable_run(run_id, error) from error
-    for owned_by, unordered in found.items():
-        at = positions[owned_by]
-        found[owned_by] = [unordered[index] for index in sorted(range(len(at)), key=at.__getitem__)]
+    for owned_by, samples_of in found.items():
+        order = sorted(range(len(samples_of)), key=positions[owned_by].__getitem__)
+        found[owned_by] = [samples_of[index] for index in order]
+        if window is not None:
+            found[owned_by] = [sample for sample in found[owned_by] if window[0] <= sample.time <= window[1]]
     query = select(table.series, table.time, table.value, table.warm_up).join(
         schema.series, schema.series.c.id == table.series
     )
-    within = () if window is None else (table.time.between(*window),)
+    bounds = () if window is None else (table.time.between(*window),)
     for number, moment, value, warm_up in connection.execute(
-        query.where(series.run_id == run_id, chosen, *within).order_by(table.id)
+        query.where(series.run_id == run_id, chosen, *bounds).order_by(table.id)
     ):
         owned_by, metric_of, labels_of = described[number]
         found[owned_by].append(Sample(moment, metric_of, value, labels_of, warm_up))

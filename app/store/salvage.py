@@ -13,6 +13,7 @@ from app.store.dialects import APPLICATION_ID
 from app.store.errors import UNCHANGED, StoreError, translated
 from app.store.library_file import MIN_SIZE, check_kind, create_file, for_writing, hardened, temporary_space, wal_of
 from app.store.schema import DERIVED
+from app.store.sql_views import STATEMENTS
 from suites.quantities import count_text
 
 NAME = '"{}"'
@@ -175,6 +176,9 @@ def _transferred(old: sqlite3.Connection, new: sqlite3.Connection, cut: float) -
     incomplete = [table for table in copied if not _copy_rows(old, new, table)]
     lost = _runs_in_parts(new, copied)
     _drop_orphans(new)
+    stored = {name for (name,) in old.execute("SELECT name FROM sqlite_master WHERE type = 'view'")}
+    for name in STATEMENTS.keys() & stored:  # with Benchwright's own text
+        new.execute(STATEMENTS[name])
     new.execute("COMMIT")
     rows = sum(_count(new, table) for table in tables)
     return Salvaged(_count(new, "runs"), rows, tuple(incomplete), lost, cut)

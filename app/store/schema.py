@@ -502,11 +502,12 @@ def rows_of_run(run_id: str) -> Iterator[tuple[Table, Select[Any]]]:
 def upgrade(connection: Connection) -> None:
     """Upgrade a library of any older format: add missing tables and columns, convert pins to baselines.
 
-    Formats 2 to 16 only added tables, columns and indexes, so that no steps in between are needed. Summaries
+    Formats 2 to 16 only added tables, columns, indexes and views, so that no steps in between are needed. Summaries
     before SUMMARY_FORMAT are written anew later: run_summaries.complete(). Samples before format 16 are packed later:
     packed_samples.pack(). Their table is renamed so that an older program that has the library open fails to read
-    samples, rather than finds none.
+    samples, rather than finds none. Views are made last: a table that a view reads cannot be altered.
     """
+    dialect_of(connection).drop_views(connection)
     if inspect(connection).has_table("samples"):
         connection.exec_driver_sql(f"ALTER TABLE samples RENAME TO {sample_rows.name}")
     _tables.create_all(connection)
@@ -551,6 +552,7 @@ def _write_formats(connection: Connection) -> None:
     """Store the formats required to write and to read this library."""
     dialect = dialect_of(connection)
     dialect.complete_tables(connection, _tables.sorted_tables)
+    dialect.create_views(connection)
     connection.execute(delete(formats))
     connection.execute(insert(formats).values(read_format=READ_FORMAT))
     dialect.store_format(connection, FORMAT)

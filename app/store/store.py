@@ -205,12 +205,14 @@ class Store:
             runs = packed_samples.unpacked_runs(connection)
         done = 0
         while done < len(runs):
+            yield done, len(runs)
             try:
                 with self.database.writing() as connection:
                     done += not packed_samples.pack(connection, runs[done])
             except StoreError:
                 return
-            yield done, len(runs)
+        if runs:
+            yield done, done
 
     def annotate(self, changed: Mapping[str, Annotation]) -> Mapping[str, Annotation]:
         """Replace the annotations of runs; return the former ones.

@@ -1,5 +1,6 @@
 """Samples of ended runs are packed: read as they were recorded, in steps that nothing can cut in half."""
 
+import json
 import os
 import random
 import shutil
@@ -14,7 +15,17 @@ from pathlib import Path
 
 import pytest
 
-from app.events import Event, RunEnded, RunStarted, SampleRead, State, TelemetryRead, TrialEnded, TrialStarted
+from app.events import (
+    Event,
+    RunDetached,
+    RunEnded,
+    RunStarted,
+    SampleRead,
+    State,
+    TelemetryRead,
+    TrialEnded,
+    TrialStarted,
+)
 from app.store import packed_samples, recorder
 from app.store.errors import StoreError
 from app.store.run_connection import read_back
@@ -25,9 +36,13 @@ from suites.vocab import Figure, Sample
 from tests.app import run_events
 from tests.app.run_events import CPU_BUSY, IOPS, P99, READ
 from tests.app.stores import RUN, record, store
+from tests.messages import messages
+from tests.program import benchwright
 from tests.small_disk import fill, small_disk
 
 __all__ = ["small_disk", "store"]  # fixtures
+
+MESSAGES = messages("app-store", "test_packed_samples")
 
 STORES = Path(__file__).parents[1] / "data" / "store"
 
@@ -131,6 +146,24 @@ def test_a_run_is_packed_at_its_end(store: Store) -> None:
         assert connection.exec_driver_sql(named).scalars().all() == [RUN]
 
 
+def test_a_run_under_way_is_not_packed_nor_are_rows_between_its_own(store: Store) -> None:
+    other = RUN + "x"
+    with store.recorder(RUN) as one, store.recorder(other) as two:
+        for first, second in zip(events(), list(events(run=other))[:-1], strict=False):
+            one.record(first)
+            one.flush()
+            two.record(second)
+            two.flush()
+        two.record(RunDetached(other))
+        with store.database.writing() as connection:
+            assert packed_samples.pack(connection, other) == 0
+        before = read(store, other)
+        one.record(RunEnded(RUN, State.DONE))
+    assert read(store, other) == before
+    assert read(store) == before
+    assert rows(store.path, "packed_samples") > 0 < rows(store.path, "sample_rows")
+
+
 def test_samples_recorded_after_packing_follow(unpacked: Store) -> None:
     """A recorder elsewhere may go on after its run was marked as interrupted."""
     list(unpacked.pack_samples())
@@ -140,7 +173,7 @@ def test_samples_recorded_after_packing_follow(unpacked: Store) -> None:
         )
     before = read(unpacked)
     assert [one.value for one in before[0][2][-2:]] == [42.0, 42.0]
-    assert list(unpacked.pack_samples()) == [(0, 1), (1, 1)]
+    assert list(unpacked.pack_samples())[-1] == (1, 1)
     assert read(unpacked) == before
 
 
@@ -190,7 +223,8 @@ def test_an_older_library_is_packed_in_steps_and_read_as_before(
         assert found == watched[run]
     ended = [run for run, state in states.items() if state != "running" and (tests[run] or watched[run])]
     packing = store.pack_samples()
-    assert next(packing)[1] == len(ended) > 0
+    assert next(packing) == (0, len(ended)) != (0, 0)
+    next(packing)
     packing.close()  # cancelled: the rest stays in rows
     assert {run: read(store, run) for run in states} == before
     *_, (done, total) = store.pack_samples()
@@ -214,7 +248,7 @@ def test_a_killed_packing_loses_nothing(unpacked: Store, after: int) -> None:
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
         assert process.stdout is not None
-        for _ in range(after):
+        for _ in range(after + 1):
             assert process.stdout.readline() == "0 1\n"
         process.kill()
     assert read(unpacked) == before
@@ -252,6 +286,21 @@ def test_two_processes_pack_the_same_runs(unpacked: Store, monkeypatch: pytest.M
     second.close()
 
 
+def test_the_command_packs(unpacked: Store) -> None:
+    unpacked.close()
+    assert benchwright("--store", unpacked.path, "library", "pack").out == "1 run packed.\n"
+    assert benchwright("--store", unpacked.path, "library", "pack", "--json").json == {"packed": 0, "left": 0}
+    assert rows(unpacked.path, "sample_rows") == 0
+
+
+def test_the_command_names_what_is_left(unpacked: Store) -> None:
+    unpacked.close()
+    with closing(sqlite3.connect(unpacked.path)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        ran = benchwright("--store", unpacked.path, "library", "pack")
+    assert (ran.status, ran.out) == (1, MESSAGES["what_is_left"] + "\n")
+
+
 def test_a_full_disk_leaves_samples_in_rows(unpacked: Store, small_disk: Path) -> None:
     unpacked.close()
     with closing(sqlite3.connect(unpacked.path)) as connection:
@@ -260,7 +309,7 @@ def test_a_full_disk_leaves_samples_in_rows(unpacked: Store, small_disk: Path) -
     store = Store(path)
     before = read(store)
     ballast = fill(small_disk)
-    assert list(store.pack_samples()) == []
+    assert list(store.pack_samples()) == [(0, 1)]
     assert read(store) == before
     assert rows(unpacked.path, "packed_samples") == 0
     ballast.unlink()
@@ -288,27 +337,49 @@ def test_packed_runs_are_exported_imported_and_salvaged(unpacked: Store, tmp_pat
 
 HOSTILE = [
     ("packed_samples", "value_list", "[1.0"),
-    ("packed_samples", "value_list", '["1.0"]'),
+    ("packed_samples", "value_list", '["1.0"…'),
+    ("packed_samples", "value_list", "[true…"),
+    ("packed_samples", "value_list", "[NaN…"),
+    ("packed_samples", "value_list", "[1e999…"),
+    ("packed_samples", "value_list", "[1.0,1.0…"),
     ("packed_samples", "value_list", "{}"),
-    ("packed_samples", "value_list", "[NaN]"),
-    ("packed_samples", "value_list", "[1e999]"),
-    ("packed_samples", "value_list", "[1.0]"),
     ("packed_samples", "value_list", "[" * 5_000),
-    ("packed_samples", "value_list", f"[{'1.0,' * 1_000_000}1.0]"),
     ("packed_samples", "position_list", "[1,1,1000000000000]"),
-    ("packed_samples", "position_list", "[1,1,1000000000000,1,1,-999999999700]"),
+    ("packed_samples", "position_list", "[1,1,2000000,1,1,LESS]"),
     ("packed_samples", "position_list", "[1]"),
-    ("packed_samples", "position_list", "[1.5,1,1]"),
+    ("packed_samples", "position_list", "[1.5…"),
     ("sample_times", "time_list", "[]"),
+    ("sample_times", "time_list", "[-Infinity…"),
     ("sample_times", "time_list", "null"),
 ]
+"""… is the list without its first number, LESS a number with which the sizes have the right sum."""
 
 
 @pytest.mark.parametrize(("table", "column", "text"), HOSTILE, ids=[f"{one[1]} {one[2][:20]}" for one in HOSTILE])
 def test_lists_of_a_stranger_are_checked(store: Store, tmp_path: Path, table: str, column: str, text: str) -> None:
     record(store, RUN, events(40))
     with store.database.writing() as connection:
-        connection.exec_driver_sql(f"UPDATE {table} SET {column} = ?", (text,))
+        for number, stored in connection.exec_driver_sql(f"SELECT id, {column} FROM {table}").all():
+            first, *rest = json.loads(stored)
+            changed = text.replace("…", "".join(f",{one!r}" for one in rest) + "]")
+            changed = changed.replace("LESS", str(sum([first, *rest][2::3]) - 2_000_000))
+            connection.exec_driver_sql(f"UPDATE {table} SET {column} = ? WHERE id = ?", (changed, number))
+    refused(store, tmp_path)
+
+
+def test_lists_that_are_too_long_are_not_parsed(store: Store, tmp_path: Path) -> None:
+    record(store, RUN, events(40))
+    numbers = f"[{'1.0,' * 9_999}1.0]"
+    with store.database.writing() as connection:
+        connection.exec_driver_sql("UPDATE sample_times SET time_list = ?", (numbers,))
+        connection.exec_driver_sql(
+            "UPDATE packed_samples SET value_list = ?, position_list = '[1,1,10000]'", (numbers,)
+        )
+    refused(store, tmp_path)
+
+
+def refused(store: Store, tmp_path: Path) -> None:
+    """Check that the samples of a run are neither read nor imported."""
     for use in (store.samples, store.telemetry):
         with pytest.raises(StoreError, match=f"The run {RUN} cannot be read") as caught:
             use(RUN)

@@ -16,6 +16,8 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pandas as pd
+import psycopg
 import pytest
 
 from app.events import (
@@ -37,6 +39,8 @@ from app.store.store import Store
 from suites.vocab import Sample
 from tests.app import run_events
 from tests.app.stores import RUN, execute, opened, postgresql, record
+from tests.app.test_sql_views import filled as fill
+from tests.app.test_sql_views import frame, texts
 from tests.app.test_store_crash import SCRIPT
 from tests.postgresql import Server, programs
 from tests.program import benchwright
@@ -174,7 +178,10 @@ def test_a_newer_library_is_read_only_or_refused(store: Store, url: ServerUrl) -
 def test_what_is_only_of_a_file_is_refused_with_what_to_use(store: Store, tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="not a file") as refused:
         list(store.back_up(tmp_path / "backup.sqlite3"))
-    assert "pg_dump --format=custom --schema=benchwright --file=FILE 'postgresql://" in refused.value.remedy
+    assert (
+        "pg_dump --format=custom --schema=benchwright --schema=results --file=FILE 'postgresql://"
+        in refused.value.remedy
+    )
     assert list(tmp_path.iterdir()) == []
 
 
@@ -537,6 +544,35 @@ def test_runs_are_merged_exported_and_deleted_as_in_a_file(url: ServerUrl, store
         assert left == 0
 
 
+# Views
+
+
+@pytest.fixture
+def filled(tmp_path: Path) -> Iterator[Store]:
+    for made in opened(tmp_path / "filled.sqlite3"):
+        yield fill.__wrapped__(made)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("view", ["runs", "metrics", "samples", "facts", "findings"])
+def test_the_views_are_those_of_a_file(filled: Store, url: ServerUrl, tmp_path: Path, view: str) -> None:
+    execute(filled, "UPDATE runs SET state = 'partial' WHERE state = 'running'")  # only ended runs are copied
+    with closing(Workstation(tmp_path / "own.sqlite3", tmp_path / "hosts.toml")) as workstation:
+        *_, last = workstation.copy_library(filled.path, url)
+        assert last.whole, last.text
+    in_file = frame(filled, f"SELECT * FROM results_{view}")
+    with psycopg.connect(url.for_libpq) as connection:
+        cursor = connection.execute(f"SELECT * FROM results.{view}".encode())
+        on_server = pd.DataFrame(cursor.fetchall(), columns=[column.name for column in cursor.description or ()])
+    assert list(on_server.columns) == list(in_file.columns)
+    if view == "facts":
+        assert len(in_file) > 600
+        for found in (in_file, on_server):  # lists have no spaces in a file; numbers have 15 digits there
+            found["value"] = [value and value.replace(", ", ",")[:12] for value in found["value"]]
+    if view == "runs":
+        in_file["headline"] = on_server["headline"]  # derived anew
+    assert texts(on_server) == texts(in_file)
+
+
 # Roles
 
 
@@ -656,7 +692,15 @@ def test_pg_dump_and_pg_restore_keep_the_library(
     assert found is not None
     dump = tmp_path / "library.dump"
     subprocess.run(
-        [found / "pg_dump", "--format=custom", "--schema=benchwright", f"--file={dump}", url.for_libpq], check=True
+        [
+            found / "pg_dump",
+            "--format=custom",
+            "--schema=benchwright",
+            "--schema=results",
+            f"--file={dump}",
+            url.for_libpq,
+        ],
+        check=True,
     )
     postgresql.execute("CREATE DATABASE restored")
     into = postgresql.url("restored").replace("+psycopg", "")

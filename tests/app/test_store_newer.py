@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -124,6 +125,16 @@ def test_a_newer_store_that_takes_more_to_read_is_refused(store: Store, read_for
         Store(store.path).runs()
     assert "--store" in reported.value.remedy
     assert store.path.read_bytes() == before
+
+
+def test_views_of_a_newer_benchwright_are_no_foreign_code(store: Store) -> None:
+    record(store, RUN, run_events.run_events(RUN))
+    store.close()
+    make_newer(store.path, READ_FORMAT)
+    with closing(sqlite3.connect(store.path)) as connection:
+        connection.execute("CREATE VIEW results_tides AS SELECT height FROM tides")
+    with pytest.raises(StoreError, match=f"has format 18; this Benchwright supports formats up to {FORMAT}"):
+        Store(store.path).runs()
 
 
 def test_a_store_that_becomes_newer_while_it_is_open_is_not_written_to_any_more(store: Store) -> None:

@@ -1,9 +1,8 @@
-"""How the library grows with its runs: size, opening, filtering, lists of the command line, transfer, deletion."""
+"""How the library grows: size, opening, filtering, lists of the command line, transfer, deletion; with samples, too."""
 
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
@@ -12,10 +11,11 @@ from pathlib import Path
 from app.run_filter import parse_filter
 from app.run_matching import matcher
 from app.services import Workstation
+from tests.perf import library_samples
 from tests.perf.host import move_home
 from tests.perf.large_library import make_library
 from tests.perf.library_20000 import METRIC, PARAMETERS, TYPED
-from tests.perf.outcome import Met, Outcome, seconds_line
+from tests.perf.outcome import Met, Outcome, seconds_line, timed
 
 SIZES = (1_000, 5_000, 20_000)
 REPEATS = 5
@@ -30,7 +30,7 @@ def run() -> list[Outcome]:
     """Return the figures of each size of SIZES."""
     with tempfile.TemporaryDirectory() as folder:
         move_home(Path(folder) / "home")
-        return [one for size in SIZES for one in _measured(Path(folder), size)]
+        return [*(one for size in SIZES for one in _measured(Path(folder), size)), *library_samples.run()]
 
 
 def _measured(folder: Path, size: int) -> list[Outcome]:
@@ -39,12 +39,12 @@ def _measured(folder: Path, size: int) -> list[Outcome]:
     kilobytes = path.stat().st_size / size / 1e3
     met = Met.MET if kilobytes < KILOBYTES else Met.MISSED
     lines = [Outcome(f"{size:,} runs, kB a run", f"{kilobytes:.1f}", "", f"under {KILOBYTES}", met)]
-    lines.append(_line(size, "opened and list read", [_timed(lambda: _open(path)) for _ in range(REPEATS)], 1.0))
+    lines.append(_line(size, "opened and list read", [timed(lambda: _open(path)) for _ in range(REPEATS)], 1.0))
     with closing(Workstation(path, folder / "hosts.toml")) as workstation:
         library = workstation.library()
         for text in (TYPED, PARAMETERS, METRIC):
             select = matcher(parse_filter(text), library, workstation.metric_values, datetime.now(UTC))
-            times = [_timed(lambda: select(library.rows)) for _ in range(REPEATS)]  # noqa: B023 (called in this turn)
+            times = [timed(lambda: select(library.rows)) for _ in range(REPEATS)]  # noqa: B023 (called in this turn)
             lines.append(_line(size, f"filter “{text}”", times, 0.1))
         for words in (("list",), ("list", *TYPED.split()), ("baseline", "list")):
             times = [_command(path, *words) - _command(path, *words, "--help") for _ in range(REPEATS)]
@@ -56,7 +56,7 @@ def _measured(folder: Path, size: int) -> list[Outcome]:
             ("delete", lambda: _delete(workstation, chosen)),
             ("import", lambda: list(workstation.import_runs(bundle))),
         )
-        lines += [_line(size, f"{what} a run", [_timed(work) / MOVED], 0.1) for what, work in works]
+        lines += [_line(size, f"{what} a run", [timed(work) / MOVED], 0.1) for what, work in works]
     return lines
 
 
@@ -74,13 +74,7 @@ def _delete(workstation: Workstation, runs: Sequence[str]) -> None:
         workstation.delete(run)
 
 
-def _timed(work: Callable[[], object]) -> float:
-    began = time.perf_counter()
-    work()
-    return time.perf_counter() - began
-
-
 def _command(path: Path, *words: str) -> float:
     """Return the seconds of a command of its own process."""
     command = [sys.executable, "-m", "app", "--store", str(path), *words]
-    return _timed(lambda: subprocess.run(command, check=True, stdout=subprocess.DEVNULL))
+    return timed(lambda: subprocess.run(command, check=True, stdout=subprocess.DEVNULL))

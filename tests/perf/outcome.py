@@ -2,7 +2,8 @@
 
 import math
 import statistics
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -88,3 +89,10 @@ def seconds_line(what: str, times: Sequence[float], aim: float) -> Outcome:
     interval = "" if found is None else f"{found.low:.3f} to {found.high:.3f}"
     met = (Met.MET if value < aim else Met.MISSED) if found is None else found.under(aim)
     return Outcome(f"{what}, seconds", f"{value:.3f}", interval, f"under {aim:g}", met)
+
+
+def timed(work: Callable[[], object]) -> float:
+    """Return the seconds that `work` takes."""
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
