@@ -229,8 +229,8 @@ def no_file(location: Location) -> StoreError:
     tool = f"'{location.for_libpq}'" if isinstance(location, ServerUrl) else location
     return StoreError(
         f"The library {location} is a database on a server, not a file.",
-        f"Back it up with: pg_dump --format=custom --schema=benchwright --schema=results --file=FILE {tool}, restore it "
-        "with pg_restore, or copy its runs to a file with: benchwright store copy",
+        f"Back it up with: pg_dump --format=custom --schema=benchwright --schema=results --file=FILE {tool}, restore "
+        "it with pg_restore, or copy its runs to a file with: benchwright store copy",
     )
 
 
