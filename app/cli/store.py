@@ -2,7 +2,7 @@
 
 import click
 
-from app.cli.common import FAILED, LibraryLocation, json_verb, plain, print_json, report_errors, show_part
+from app.cli.common import FAILED, LibraryLocation, json_verb, plain, print_file, print_json, report_errors, show_part
 from app.library_location import Location
 from app.services import Workstation
 from app.store.roles import ROLES_SQL
@@ -44,4 +44,4 @@ def copy(workstation: Workstation, source: Location, target: Location, runs: tup
 @report_errors
 def roles() -> None:
     """Print the SQL that makes a reader, and a writer who cannot change tables, for the owner to run with psql."""
-    click.echo(ROLES_SQL, nl=False)
+    print_file(ROLES_SQL)

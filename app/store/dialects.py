@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Table, literal_column, text
+from sqlalchemy.dialects import postgresql, sqlite
 
 from app.store.sql_views import POSTGRESQL, RESULTS_SCHEMA, STATEMENTS, definitions
 from app.timestamps import now
@@ -18,7 +19,7 @@ ROWID = "rowid"
 """Column with the order of insertion; SQLite has it in every table."""
 
 
-class Dialect(ABC):
+class DatabaseDialect(ABC):
     """SQL of one kind of database. SQLAlchemy does the rest."""
 
     @abstractmethod
@@ -50,7 +51,7 @@ class Dialect(ABC):
         """Wait until no other transaction inserts rows that all runs share; none does before this one ends."""
 
 
-class _Sqlite(Dialect):
+class _Sqlite(DatabaseDialect):
     """A write transaction excludes all others from its beginning: nothing more is to be locked."""
 
     def stored_format(self, connection: Connection) -> int:
@@ -79,7 +80,7 @@ class _Sqlite(Dialect):
         """Nothing: see the class."""
 
 
-class _PostgreSql(Dialect):
+class _PostgreSql(DatabaseDialect):
     def stored_format(self, connection: Connection) -> int:
         return int(connection.exec_driver_sql("SELECT format FROM formats").scalar_one())
 
@@ -112,10 +113,10 @@ class _PostgreSql(Dialect):
         connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({APPLICATION_ID}, {SHARED_ROWS_LOCK})")
 
 
-_DIALECTS: dict[str, Dialect] = {"sqlite": _Sqlite(), "postgresql": _PostgreSql()}
+_DIALECTS: dict[str, DatabaseDialect] = {sqlite.dialect.name: _Sqlite(), postgresql.dialect.name: _PostgreSql()}
 
 
-def dialect_of(connection: Connection) -> Dialect:
+def dialect_of(connection: Connection) -> DatabaseDialect:
     """Return the dialect of the database of `connection`."""
     return _DIALECTS[connection.dialect.name]
 

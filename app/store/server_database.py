@@ -5,8 +5,10 @@ it writes one run only, so that several recorders and copies run side by side.
 """
 
 import threading
+import weakref
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import psycopg
@@ -162,10 +164,11 @@ class ServerDatabase(Database):
         with self._lock:
             if self._engine is None:
                 engine = create_engine(
-                    "postgresql+psycopg://", creator=self._connection, poolclass=QueuePool, pool_size=_KEPT,
+                    "postgresql+psycopg://", creator=partial(_connect, self._url), poolclass=QueuePool, pool_size=_KEPT,
                     max_overflow=-1, pool_pre_ping=True, hide_parameters=True,
                 )  # fmt: skip
                 event.listen(engine, "connect", _prepare)
+                weakref.finalize(self, engine.dispose)  # of a database that was dropped without close()
                 try:
                     self._newer = self._check(engine)
                 except BaseException:
@@ -173,16 +176,6 @@ class ServerDatabase(Database):
                     raise
                 self._engine = engine
             return self._engine
-
-    def _connection(self) -> "psycopg.Connection[tuple[object, ...]]":
-        try:
-            given = conninfo.conninfo_to_dict(self._url.for_libpq)
-        except psycopg.Error:
-            raise errors.StoreError(
-                f"The URL of the library, {self._url}, has a parameter that libpq does not know.",
-                "See “Parameter Key Words” in the manual of PostgreSQL.",
-            ) from None
-        return psycopg.connect(conninfo.make_conninfo("", **{**_CONNECTION, **given, **dict(self._url.secrets)}))
 
     def _check(self, engine: Engine) -> int | None:
         """Create or upgrade the tables if needed; return the format of a library that is newer but readable."""
@@ -241,6 +234,17 @@ class ServerDatabase(Database):
                 "Choose another database with --store.",
                 unchanged=True,
             )
+
+
+def _connect(url: ServerUrl) -> "psycopg.Connection[tuple[object, ...]]":
+    try:
+        given = conninfo.conninfo_to_dict(url.for_libpq)
+    except psycopg.Error:
+        raise errors.StoreError(
+            f"The URL of the library, {url}, has a parameter that libpq does not know.",
+            "See “Parameter Key Words” in the manual of PostgreSQL.",
+        ) from None
+    return psycopg.connect(conninfo.make_conninfo("", **{**_CONNECTION, **given, **dict(url.secrets)}))
 
 
 class _TextDumper(StrDumper):

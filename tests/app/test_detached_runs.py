@@ -32,7 +32,10 @@ from suites.base import Purpose
 from suites.outputs import ParsedTrial
 from suites.vocab import Sample
 from tests.app import run_events
+from tests.app.stores import any_store, postgresql
 from tests.app.test_store_formats import STORES
+
+__all__ = ["any_store", "postgresql"]
 
 RUN = "20261122-141530-k3f9"
 WORKSPACE = Workspace("/var/tmp/benchwright-0123456789abcdef", "0123456789abcdef")

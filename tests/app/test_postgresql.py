@@ -42,10 +42,13 @@ from tests.app.stores import RUN, execute, opened, postgresql, record
 from tests.app.test_sql_views import filled as fill
 from tests.app.test_sql_views import frame, texts
 from tests.app.test_store_crash import SCRIPT
+from tests.messages import messages
 from tests.postgresql import Server, programs
 from tests.program import benchwright
 
 __all__ = ["postgresql"]  # a fixture
+
+MESSAGES = messages("app-store", "test_postgresql")
 
 pytestmark = pytest.mark.skipif(programs() is None, reason="PostgreSQL is not installed")
 
@@ -108,7 +111,7 @@ def test_no_password_is_in_an_error_a_log_or_a_message(tmp_path: Path, monkeypat
         wrong = server.url().replace("benchwright@", "benchwright:wr0ngpass@")
         done = benchwright("--store", wrong, "list")
         assert (done.status, "password authentication failed" in done.err) == (2, True)
-        assert "visible to all accounts of this computer" in done.err
+        assert MESSAGES["password_is_visible"] in done.err
         log = "".join(path.read_text() for path in Path(os.environ["HOME"]).rglob("*.log*"))
         assert "password authentication failed" in log
         assert "wr0ngpass" not in done.out + done.err + log
@@ -377,8 +380,8 @@ def test_a_cut_during_a_commit_stores_its_events_once(
             cut.set()
             with pytest.raises(StoreLostError) as lost:
                 recorder.record(FindingRaised(run_events.FINDING))
-            assert ("Whether the last change was stored is not known" in str(lost.value)) is (lost_part != "all")
-            assert "what followed is in memory only" in str(lost.value)
+            assert (MESSAGES["outcome_unknown"] in str(lost.value)) is (lost_part != "all")
+            assert MESSAGES["rest_in_memory"] in str(lost.value)
             assert f"127.0.0.1:{proxy.port}" in str(lost.value)
             numbered_deferred(recorder, 100, 150)
             with pytest.raises(StoreLostError):
@@ -413,7 +416,7 @@ def test_a_run_that_ends_while_the_server_is_gone_is_saved_to_a_file(
             with pytest.raises(StoreLostError):
                 recorder.record(RunEnded(RUN, State.PARTIAL, "stopped"))
             missing = recorder.save_as(tmp_path / "saved.sqlite3")
-            assert "still contains the other runs" in missing
+            assert MESSAGES["others_stay"] in missing
     saved = Store(tmp_path / "saved.sqlite3")
     check_numbered(saved, 100)
     assert saved.load(RUN).reason == "stopped"
@@ -484,8 +487,8 @@ def test_two_processes_record_at_once_and_a_killed_one_loses_nothing_acknowledge
     for name in names[:2]:
         (samples,) = store.samples(name).values()
         assert [sample.value for sample in samples] == [float(index) for index in range(1500)]
-    told = {int(number) for word, number in lines if word == "finding"}
-    assert told <= {int(finding.id) for finding in store.load(names[2]).findings}
+    findings = {int(number) for word, number in lines if word == "finding"}
+    assert findings <= {int(finding.id) for finding in store.load(names[2]).findings}
     (samples,) = store.samples(names[2]).values()
     last = max(float(number) for word, number in lines if word == "clock")
     assert last - samples[-1].time < 1.0
@@ -508,7 +511,7 @@ def test_an_older_library_is_upgraded_by_its_owner_only(postgresql: Server, url:
     for writer in opened(location_of(postgresql.url(name, "another_writer"))):
         with pytest.raises(StoreError, match=f"has a library of format {schema.FORMAT - 1}, older than") as refused:
             writer.runs()
-        assert "As the role that owns the database" in refused.value.remedy
+        assert MESSAGES["ask_the_owner"] in refused.value.remedy
     assert [row.id for row in store.runs()] == [RUN]
     store.lock([RUN], "kept")
     assert execute(store, "SELECT format FROM formats") == [(schema.FORMAT,)]
@@ -648,9 +651,9 @@ def test_a_library_is_copied_to_the_server_and_back_whole(url: ServerUrl, tmp_pa
     one = benchwright("store", "copy", str(first), str(url), runs[3])
     assert (one.status, "Imported 1 run" in one.out) == (0, True)
     whole = benchwright("store", "copy", str(first), str(url))
-    assert (whole.status, "Imported 4 runs. 1 run already" in whole.out) == (0, True), whole.out + whole.err
+    assert (whole.status, MESSAGES["four_copied"] in whole.out) == (0, True), whole.out + whole.err
     again = benchwright("store", "copy", str(first), str(url))
-    assert (again.status, "Imported 0 runs. 5 runs already" in again.out) == (0, True)
+    assert (again.status, MESSAGES["none_copied"] in again.out) == (0, True)
     done = benchwright("store", "copy", str(url), str(back))
     assert done.status == 0, done.err
     old, new = Store(first), Store(back)
