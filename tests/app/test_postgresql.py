@@ -706,6 +706,9 @@ def test_pg_dump_and_pg_restore_keep_the_library(
     dump = tmp_path / "library.dump"
     schemas = ["--schema=benchwright", "--schema=results"]
     subprocess.run([found / "pg_dump", "--format=custom", *schemas, f"--file={dump}", url.for_libpq], check=True)
+    postgresql.execute("CREATE DATABASE restored")
+    into = postgresql.url("restored").replace("+psycopg", "")
+    subprocess.run([found / "pg_restore", f"--dbname={into}", dump], check=True)
     for restored in opened(location_of(postgresql.url("restored"))):
         assert restored.load(RUN) == store.load(RUN)
         assert restored.pin("after", [(RUN, "")]) == 1
