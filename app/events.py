@@ -162,11 +162,14 @@ class FindingRaised(Event):
     """A finding of a check. `trial` is the id of its trial, None for the whole step or plan.
 
     `clock` is the time on its host's monotonic clock (s) at which it was seen during a trial, None if it has none.
+    `checks` is the version of the checks of the verdict that raised it, None for one that was seen before or during a
+    trial.
     """
 
     finding: Finding
     trial: int | None = None
     clock: float | None = None
+    checks: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,11 +125,14 @@ def plan_from_json(data: object) -> Plan:
     return _structure(_body(data, "The plan", *PLAN_FORMATS), Plan, "The plan")
 
 
+FINDING_KEYS = ("id", "level", "title", "measured", "why", "remedy", "source", "step")
+VERDICT_KEYS = ("level", "limited_by", "summary", "checks")
+
+
 def finding_to_json(finding: Finding) -> Json:
     """Return the public form of `finding`: id, level, title, measured, why, remedy, source, step."""
-    names = ("id", "level", "title", "measured", "why", "remedy", "source", "step")
     written = published(finding)
-    return {name: written[name] for name in names}
+    return {name: written[name] for name in FINDING_KEYS}
 
 
 def remarks_to_json(plan: Plan, findings: Iterable[Finding]) -> Json:
@@ -206,7 +209,7 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> Json:
 
 
 def verdict_to_json(verdict: Verdict) -> Json:
-    """Return the public form of a verdict: level, limited_by, summary, findings."""
+    """Return the public form of a verdict: level, limited_by, summary, checks (their version), findings."""
     written = published(verdict)
     findings = [finding_to_json(finding) for finding in verdict.findings]
-    return {name: written[name] for name in ("level", "limited_by", "summary")} | {"findings": findings}
+    return {name: written[name] for name in VERDICT_KEYS} | {"findings": findings}

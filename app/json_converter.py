@@ -187,6 +187,16 @@ def publish(kind: type, keys: str) -> None:
     _PUBLISHED[kind] = {key: tuple(path) for key, path in paths.items()}
 
 
+def published_keys(kind: type) -> Mapping[str, tuple[str, ...]]:
+    """Return the path of attributes of each public key of `kind`; empty if its keys are its fields."""
+    return _PUBLISHED.get(kind, {})
+
+
+def overrides() -> Mapping[type, Json]:
+    """Return by class the fields whose JSON differs, as cattrs describes it: AttributeOverride by field."""
+    return _overrides(converter())
+
+
 def published(value: object) -> Any:
     """Return the public JSON of an object; None for None."""
     return converter().unstructure(value)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from app.plans.plan import host_label
-from app.records import RunSummary
+from app.records import Recall, RunSummary
 from suites.quantities import uncertainty_text
 from suites.vocab import Metric
 
@@ -62,6 +62,7 @@ class LibraryRow:
     configurations: tuple[Configuration, ...] = ()  # of its steps
     headline_trials: int | None = None  # those of the value
     lock: str = ""  # why it cannot be deleted; empty if it can, or if only a baseline pins it
+    recall: Recall | None = None
 
     @property
     def id(self) -> str:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from app.events import State
 from app.margins import DEFAULTS, Margins
 from app.plans.plan import ELSEWHERE
 from suites.errors import BenchwrightError
@@ -36,9 +37,12 @@ if TYPE_CHECKING:
     from app.ranking.candidates import RankingCriteria
     from app.ranking.ranking import Ranking
     from app.records import Band, Calibration, RunRecord, RunSummary, SampleSeries
+    from app.rejudging.rejudge import JudgedRun
     from app.sample_size.pilot import Pilot, PilotQuery
     from app.sample_statistics import WithinTrials
     from app.saved_margins import SavedMargins
+    from app.sharing.compared_runs import ComparedRuns
+    from app.sharing.standing import Standing
     from app.step_results import ResultCard
     from app.store.backup import BackedUp
     from app.store.errors import StoreError
@@ -225,6 +229,38 @@ class LibraryServices(ABC):
         """
         self.check_writable()
         yield from self._store.delete_runs(runs)
+
+    # Verdicts of earlier versions of the checks
+
+    def outdated_runs(self) -> list[str]:
+        """Return the ended runs whose verdict is missing, or of an earlier version of the checks, newest first."""
+        from app.checks.version import CHECKS_VERSION
+
+        return self._store.outdated(CHECKS_VERSION)
+
+    def rejudge(self, runs: Sequence[str] = (), *, every: bool = False, dry_run: bool = False) -> Iterator[JudgedRun]:
+        """Judge runs again by the present checks, by default outdated_runs(), or `every` ended run; yield each.
+
+        What the verdicts replace is kept. A `dry_run` stores nothing. Closed before its end, the rest stays outdated.
+        """
+        from app.rejudging.rejudge import rejudge
+
+        if not dry_run:
+            self.check_writable()
+        wanted = [self._store.load(run).summary.id for run in runs]
+        if every:
+            wanted = [row.id for row in self.library().rows if row.summary.state is not State.RUNNING]
+        chosen = bool(runs) or every
+        wanted = wanted if chosen else self.outdated_runs()
+        yield from rejudge(self._store, wanted, dry_run=dry_run, judged_too=chosen)
+
+    def dismiss_recalls(self, runs: Sequence[str]) -> None:
+        """Record that the user closed the notice of what later checks changed in runs."""
+        self._store.dismiss_recalls(runs)
+
+    def recorded_runs(self) -> frozenset[str]:
+        """Return the runs that a process records now."""
+        return self._store.recorded()
 
     # Baselines
 
@@ -425,17 +461,25 @@ class LibraryServices(ABC):
         yield from self._store.import_runs(path, runs)
 
     def import_outputs(
-        self, sources: Sequence[Source], host: str = ELSEWHERE, known: KnownHost | None = None
+        self, sources: Sequence[Source], host: str = ELSEWHERE, known: KnownHost | None = None, *, again: bool = False
     ) -> Generator[ImportedOutput]:
         """Import the outputs of tools that ran elsewhere, in files, folders or texts, as runs on `host`.
 
+        A file that the library has on this host is not imported, unless `again` or something is `known` of the host.
         Yields each file as it is done; what was imported stays if it is closed before its end.
         """
         from app.outputs.importing import import_outputs
         from app.outputs.judging import UNKNOWN_HOST
 
         self.check_writable()
-        yield from import_outputs(sources, host, known or UNKNOWN_HOST, self._store.recorder)
+        forced = again or known not in {None, UNKNOWN_HOST}
+        yield from import_outputs(
+            sources,
+            host,
+            known or UNKNOWN_HOST,
+            self._store.recorder,
+            lambda sha256: None if forced else self._store.run_of_output(sha256, host),
+        )
 
     def merge_library(self, path: Path, margins: Path | None = None) -> Generator[Merged]:
         """Copy what this library lacks from the library at `path`, which is only read, and margins from a file of them.
@@ -483,17 +527,60 @@ class LibraryServices(ABC):
 
         return result_card(self.load(run))
 
-    def ticket_text(self, run: str) -> str:
-        """Return the results of a run with a reproducer as Markdown, for a ticket; nothing in it is redacted."""
+    def ticket_text(self, run: str, standings: Sequence[Standing] = ()) -> str:
+        """Return the results of a run with a reproducer as Markdown, for a ticket; nothing in it is redacted.
+
+        `standings` are those of standings().
+        """
         from app.sharing.ticket import ticket_text
 
         record = self.load(run)
-        return ticket_text(record, self.samples(record.summary.id), self.telemetry(record.summary.id))
+        return ticket_text(record, self.samples(record.summary.id), self.telemetry(record.summary.id), standings)
 
-    def export_html(self, runs: Sequence[str], path: Path, *, redacted: bool = False) -> Path:
+    def standings(self, run: str) -> list[Standing]:
+        """Return the rank of a run among the hosts of the library with the same tests, and against its baselines.
+
+        Nothing is returned of what cannot be ranked or compared.
+        """
+        from app.baselines.baselines import bands
+        from app.ranking.candidates import RankingCriteria
+        from app.sharing.standing import Standing, baseline_text, peers_of, rank_texts
+
+        record = self.load(run)
+        run, hosts = record.summary.id, record.plan.hosts
+        own = [run] if len(hosts) == 1 else [f"{run}@{host}" for host in hosts]
+        peers = peers_of(record, self.library().rows)
+        found: list[Standing] = []
+        for number, step in enumerate(record.plan.steps):
+            with suppress(BenchwrightError):
+                of_step = step.name if len(record.plan.steps) > 1 else ""
+                criteria = RankingCriteria({step.headline.name: 1.0}, step=of_step)
+                ranked = rank_texts(self.rank([*own, *peers], criteria), own)
+                verdicts = {host: record.verdict_on(step.name, host) for host in hosts}
+                doubted = {host for host, verdict in verdicts.items() if verdict is not None and verdict.trust.in_doubt}
+                found += [Standing(number, host, text) for host, text in ranked if hosts[host] not in doubted]
+        known = bands(self._store, record.plan.steps, hosts, record.facts_before)
+        for (step_name, host), each in known.items():
+            name = next((one.name for one in each if not one.reference and run not in one.run_id.split(",")), "")
+            with suppress(BenchwrightError):
+                step = record.plan.step(step_name)
+                text = name and baseline_text(self.compare([f"baseline:{name}", run]), step, host)
+                found += [Standing(record.plan.steps.index(step), hosts.index(host), text)] if text else []
+        return sorted(found, key=lambda one: (one.step, one.host))
+
+    def export_html(
+        self,
+        runs: Sequence[str],
+        path: Path,
+        margins: Margins = DEFAULTS,
+        overruled: str = "",
+        tested: Collection[str] = (),
+        *,
+        redacted: bool = False,
+    ) -> Path:
         """Write a report as HTML that has the runs' library in it; `redacted` is what it says of itself.
 
-        Raises WriteError and StoreError.
+        Several runs, and the sides of one duet, are compared as in compare(). Raises WriteError and StoreError.
         """
         from pathlib import Path as FilePath
         from tempfile import TemporaryDirectory
@@ -501,16 +588,62 @@ class LibraryServices(ABC):
         from app.output import write_whole
         from app.sharing.html_report import html_report
 
-        read = list(self._selection.read(runs))
-        ids = list(dict.fromkeys(record.summary.id for record, *_ in read))
-        records = [self.load(run) for run in ids]
+        records = self._single_runs(runs)
+        ids = [record.summary.id for record in records]
         with TemporaryDirectory(prefix="benchwright-") as folder:
             library = FilePath(folder) / "runs.sqlite3"
             for _ in self._store.export_runs(ids, library):
                 pass
             content = library.read_bytes()
         samples = {run: self.samples(run) for run in ids}
-        return write_whole(path, html_report(records, samples, content, redacted=redacted))
+        compared = self._compared_runs(runs, margins, overruled, tested)
+        return write_whole(path, html_report(records, samples, content, compared, redacted=redacted))
+
+    def export_markdown(
+        self,
+        runs: Sequence[str],
+        path: Path,
+        margins: Margins = DEFAULTS,
+        overruled: str = "",
+        tested: Collection[str] = (),
+    ) -> Path:
+        """Write a report in Markdown, for a ticket or a pull request. Raises WriteError.
+
+        Several runs, and the sides of one duet, are compared as in compare().
+        """
+        from app.output import write_whole
+        from app.sharing.markdown_report import markdown_report
+
+        text = markdown_report(self._single_runs(runs), self._compared_runs(runs, margins, overruled, tested))
+        return write_whole(path, text.encode("utf-8", "replace"))
+
+    def export_run_json(self, run: str, path: Path) -> Path:
+        """Write a run as JSON, as ``show --json`` prints it. Raises WriteError."""
+        from app.output import json_text, write_whole
+        from app.summary import run_to_json
+
+        record = self.load(run)
+        content = run_to_json(record, self.within([run]), self.energy(record))
+        return write_whole(path, f"{json_text(content)}\n".encode("utf-8", "replace"))
+
+    def _single_runs(self, runs: Sequence[str]) -> list[RunRecord]:
+        """Return each run of some selectors once; published tables are left out."""
+        chosen = [record for group in self._selection.chosen(runs) for record in group if record.published is None]
+        return [self.load(run) for run in dict.fromkeys(record.summary.id for record in chosen)]
+
+    def _compared_runs(
+        self, runs: Sequence[str], margins: Margins, overruled: str, tested: Collection[str]
+    ) -> ComparedRuns | None:
+        """Return the comparison of several runs, or of the sides of one duet; None for any other run."""
+        from app.sharing.compared_runs import ComparedRuns
+
+        sides = (self.duet_sides(runs[0]) if len(runs) == 1 else ()) or runs
+        if len(sides) < 2:
+            return None
+        pairs = self._selection.joined(sides)
+        comparison = self.compare(sides, margins, overruled, tested)
+        samples = {record.summary.id: series for record, series in pairs}
+        return ComparedRuns(comparison, [record for record, _ in pairs], samples)
 
     def export_card(self, run: str, path: Path) -> Path:
         """Write the picture of the results of a run to `path`. Raises WriteError."""

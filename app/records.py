@@ -228,6 +228,40 @@ class ComputedVerdicts:
 
 
 @dataclass(frozen=True, slots=True)
+class EarlierVerdict:
+    """A verdict of an earlier version of the checks, and when another replaced it (UTC, ISO 8601)."""
+
+    verdict: Verdict
+    replaced: str
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """What a later version of the checks changed in a run: the trust that it had, and has now, and why.
+
+    It is that of the run, else of the step that changed most. `checks` is the later version. `replaced` is when it
+    judged, `dismissed` when the user closed the notice of it (UTC, ISO 8601).
+    """
+
+    was: str
+    now: str
+    reason: str
+    checks: int
+    replaced: str
+    dismissed: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The trust it has now and why: ``doubtful: Page cache served part of the I/O``."""
+        return f"{self.now}: {self.reason}" if self.reason else self.now
+
+    @property
+    def past(self) -> str:
+        """The trust that it had: ``was valid until checks version 2``."""
+        return f"was {self.was} until checks version {self.checks}"
+
+
+@dataclass(frozen=True, slots=True)
 class TrialSource:
     """The run of a trial of joined runs, and its id there; of a duet, whether it was on the first half of the CPUs."""
 
@@ -260,6 +294,9 @@ class RunRecord:
     telemetry_program: Mapping[str, str] = field(default_factory=dict)  # by host: SHA-256, or "script"
     parts: tuple["RunRecord", ...] = ()  # of several runs as one: the runs; `findings` are those that hold in each
     sources: Mapping[int, TrialSource] = field(default_factory=dict)  # of several runs as one: by trial id
+    finding_checks: tuple[int | None, ...] = ()  # version of the checks by finding, as in FindingRaised
+    earlier: tuple[EarlierVerdict, ...] = ()  # verdicts of earlier versions of the checks, the last replaced first
+    recall: Recall | None = None
 
     @property
     def ending(self) -> str:
@@ -276,7 +313,12 @@ class RunRecord:
     def raised(self) -> tuple[FindingRaised, ...]:
         """The findings, each with its trial and the time at which it was seen."""
         unknown = (None,) * len(self.findings)
-        parts = (self.findings, self.finding_trials or unknown, self.finding_clocks or unknown)
+        parts = (
+            self.findings,
+            self.finding_trials or unknown,
+            self.finding_clocks or unknown,
+            self.finding_checks or unknown,
+        )
         return tuple(map(FindingRaised, *parts))
 
     def with_raised(self, raised: Sequence[FindingRaised]) -> "RunRecord":
@@ -286,6 +328,7 @@ class RunRecord:
             findings=tuple(one.finding for one in raised),
             finding_trials=tuple(one.trial for one in raised),
             finding_clocks=tuple(one.clock for one in raised),
+            finding_checks=tuple(one.checks for one in raised),
         )
 
     def verdict_on(self, step: str | None, host: str | None) -> Verdict | None:

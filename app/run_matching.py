@@ -47,6 +47,7 @@ TEXTS: Mapping[str, Callable[[LibraryRow], Iterable[str]]] = {
     "kernel": lambda row: filter(None, (row.kernel,)),
     "note": lambda row: filter(None, (row.annotation.note,)),
     "lock": lambda row: filter(None, (row.lock,)),
+    "recall": lambda row: () if row.recall is None else (row.recall.text,),
     "series": lambda row: () if row.summary.session is None else (row.summary.session.series,),
     "plan": lambda row: (row.plan_hash,),
     "id": lambda row: (row.id,),

@@ -19,7 +19,7 @@ from app.host_services import HostServices
 from app.hosts.cloud_limits import CLOUD_LIMITS_FILE, SavedCloudLimits
 from app.hosts.hosts import Hosts, SavedHosts
 from app.library_location import Location
-from app.margins import with_margins
+from app.margins import DEFAULTS, Margins, with_margins
 from app.paths import consent_path, hosts_path, queue_path, store_path
 from app.plans.consent import ConsentFile, Consents
 from app.plans.context import step_context
@@ -37,7 +37,7 @@ from suites.errors import BenchwrightError
 from suites.perf import frequency, profiled_commands
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 
     from app.calibration.calibrate import CalibrationDone, CalibrationRequest
     from app.checks.before import CheckReport
@@ -52,7 +52,8 @@ if TYPE_CHECKING:
     from app.runs.control import Control
     from app.runs.request import RunRequest
     from app.runs.root_commands import RootCommand
-    from app.sharing.redaction import RedactionPreview
+    from app.sharing.preview import RedactionPreview
+    from app.sharing.redacted_copy import Keep
     from app.store.salvage import Salvaged
     from app.store.store import Store
     from remote.questions import Asker
@@ -64,11 +65,11 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class RedactedRuns:
-    """Services on redacted runs, and the ids of these; `preview` is what was replaced."""
+    """Services on redacted runs, and the selectors of these; `preview` returns what was replaced and what stays."""
 
     workstation: Workstation
     runs: Sequence[str]
-    preview: RedactionPreview
+    preview: Callable[[], RedactionPreview]
 
 
 class Workstation(HostServices):
@@ -338,12 +339,13 @@ class Workstation(HostServices):
             yield from mark.noted(attached(request, taken, self._store, self._selection.record, self._use_library))
 
     @contextmanager
-    def redacted(self, runs: Sequence[str]) -> Iterator[RedactedRuns]:
+    def redacted(self, runs: Sequence[str], keep: Collection[Keep] = ()) -> Iterator[RedactedRuns]:
         """Give the services on a copy of `runs` in which what identifies hosts and people is replaced.
 
-        Everything that is exported from it is redacted, for it has nothing else. The copy is removed at the end.
+        Everything that is exported from it is redacted, for it has nothing else. `keep` are free texts to keep. The
+        copy is removed at the end.
         """
-        from app.sharing.redacted_copy import redacted_copy
+        from app.sharing.redacted_copy import preview_of, redacted_copy
 
         chosen = [[one for one in group if one.published is None] for group in self._selection.chosen(runs)]
         if not all(chosen):
@@ -351,23 +353,47 @@ class Workstation(HostServices):
         ids = list(dict.fromkeys(one.summary.id for group in chosen for one in group))
         with TemporaryDirectory(prefix="benchwright-") as folder:
             path = Path(folder) / "redacted.sqlite3"
-            redaction = redacted_copy(self._store, ids, self._hosts.saved.entries(), path)
+            redaction = redacted_copy(self._store, ids, self._hosts.saved.entries(), path, keep)
             copy = Workstation(path, Path(folder) / "hosts.toml")
             try:
                 selectors = [",".join(_selector(one, redaction.replacement.text) for one in group) for group in chosen]
-                yield RedactedRuns(copy, selectors, redaction.preview())
+                yield RedactedRuns(copy, selectors, lambda: preview_of(redaction, self._store, copy._store, ids, keep))
             finally:
                 copy.close()
 
-    def export_redacted_html(self, runs: Sequence[str], path: Path) -> Path:
-        """Write a redacted report as HTML that has the redacted library of the runs in it; return `path`."""
+    def redaction_preview(self, runs: Sequence[str], keep: Collection[Keep] = ()) -> RedactionPreview:
+        """Return what a redacted export of `runs` replaces and leaves out, and the texts that stay."""
+        with self.redacted(runs, keep) as source:
+            return source.preview()
+
+    def export_redacted_html(
+        self,
+        runs: Sequence[str],
+        path: Path,
+        margins: Margins = DEFAULTS,
+        overruled: str = "",
+        tested: Collection[str] = (),
+    ) -> Path:
+        """Write a redacted report as export_html() does, with the redacted library of the runs in it; return `path`."""
         with self.redacted(runs) as source:
-            return source.workstation.export_html(source.runs, path, redacted=True)
+            return source.workstation.export_html(source.runs, path, margins, overruled, tested, redacted=True)
+
+    def export_redacted_markdown(
+        self,
+        runs: Sequence[str],
+        path: Path,
+        margins: Margins = DEFAULTS,
+        overruled: str = "",
+        tested: Collection[str] = (),
+    ) -> Path:
+        """Write a redacted report as export_markdown() does; return `path`."""
+        with self.redacted(runs) as source:
+            return source.workstation.export_markdown(source.runs, path, margins, overruled, tested)
 
     def redacted_ticket(self, run: str) -> str:
         """Return the results of a run with a reproducer as Markdown, redacted."""
         with self.redacted([run]) as source:
-            return source.workstation.ticket_text(source.runs[0])
+            return source.workstation.ticket_text(source.runs[0], self.standings(run))
 
     def _use_library(self, location: Location) -> None:
         """Switch to the library at `location`, in which a run is stored, unless it is the current one."""

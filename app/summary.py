@@ -17,7 +17,7 @@ from app.json_converter import Json, publish, published
 from app.numeric import mean_of
 from app.plans.duet import halves_of_trials
 from app.plans.plan import Step
-from app.records import ChangeRecord, RunRecord, TrialRecord
+from app.records import ChangeRecord, EarlierVerdict, RunRecord, TrialRecord
 from app.sample_statistics import WithinTrials
 from app.verdict.listing import listed
 from suites.errors import UnknownSuiteError
@@ -365,11 +365,18 @@ def run_to_json(
             for one in record.verdicts
             if one.step is not None
         ],
+        "earlier_verdicts": [_earlier(one) for one in record.earlier],
+        "recall": None if record.recall is None else published(record.recall),
         **remarks_to_json(record.plan, findings),
         "telemetry_cost": dict(record.telemetry_cost),
         "telemetry_program": dict(record.telemetry_program),
         "changes": [published(change) for change in record.changes],
     }
+
+
+def _earlier(one: EarlierVerdict) -> Json:
+    verdict = one.verdict
+    return {"step": verdict.step, "host": verdict.host, **verdict_to_json(verdict), "replaced": one.replaced}
 
 
 _NUMBER = re.compile(r"[-+]?\d[\d.,]*")

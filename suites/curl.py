@@ -9,9 +9,10 @@ from urllib.parse import urlsplit
 from suites.base import Command, Context, Effect, EffectKind, Estimate, StepCheck, StepEvidence, Suite, TestedTool
 from suites.checks import Check, CheckOutcome, blocking_check
 from suites.command_line import CommandSyntax, Respelled, Words
+from suites.curl_text import DOWNLOAD, FIRST, LINE, read_curl
 from suites.host_files import HostFile
 from suites.line_parser import LineParser
-from suites.outputs import ParsedTrial, TrialParser
+from suites.outputs import OutputFormat, ParsedTrial, TrialParser
 from suites.parameters import Parameter, Tuned, Type, Values, count_parameter, flag_parameter, text_parameter
 from suites.ping import nearest_rank
 from suites.programs import Program, same_package_name
@@ -30,7 +31,7 @@ LONGEST = _time("phase_max", "Longest time", 100)
 EACH = _time("phase_time", "Time")
 FIRST_LOOKUP = _time("first_lookup", "First name look-up")
 FAILED = Metric("failed_requests", "Failed requests", Unit.PERCENT, Better.LOWER, MetricKind.SHARE, most=100)
-METRICS = (MEDIAN, P99, LONGEST, FIRST_LOOKUP, FAILED, EACH)
+METRICS = (MEDIAN, P99, LONGEST, FIRST_LOOKUP, FAILED, EACH, DOWNLOAD)
 
 DNS, TCP, TLS, FIRST_BYTE, TOTAL = "DNS", "TCP connect", "TLS handshake", "first byte", "total"
 
@@ -163,6 +164,17 @@ def _phases_of(times: list[float], *, by_name: bool) -> list[tuple[str, float]]:
     return [*found, (FIRST_BYTE, first - ready), (TOTAL, total)]
 
 
+def _of_one_request(times: list[float], command: str | None) -> list[Figure]:
+    """Return the phases of one request; of an unknown URL, a look-up of no time is one of an address."""
+    url = next((word for word in (command or "").split() if word.startswith(("http://", "https://"))), "")
+    by_name = _by_name(url) if url else times[0] > 0
+    phases = _phases_of(times, by_name=by_name)
+    return [
+        Figure(MEDIAN, value, labels(phase=phase))
+        for phase, value in sorted(phases, key=lambda one: _ORDER.index(one[0]))
+    ]
+
+
 URL = text_parameter(
     name="url",
     title="URL",
@@ -271,6 +283,11 @@ class Curl(Suite):
         "Compare the phases, and the time of the TCP connect with that of ping.",
     )
     checks = CHECKS
+
+    @property
+    def output_formats(self) -> tuple[OutputFormat, ...]:
+        """The times of -w in the usual layout, and the progress meter."""
+        return (OutputFormat(title="curl", first=FIRST, line=LINE, read=read_curl(self.id, _of_one_request)),)
 
     def tune(self, context: Context) -> dict[str, Tuned]:
         """Return enough requests for a p99."""

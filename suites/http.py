@@ -9,6 +9,7 @@ from suites.command_line import CommandSyntax, Respelled, Words
 from suites.dd.output import ELAPSED
 from suites.equivalents import Traits
 from suites.facts import Facts, cpus_for
+from suites.identities import Identities, Line, Product, in_text
 from suites.line_parser import LineParser
 from suites.oltp.server import SERVER, is_named, is_started_here, server_version
 from suites.output_reading import NAMED_SERVER, StatedLine, by_parser
@@ -216,6 +217,20 @@ _STATED = (
     StatedLine("connections", re.compile(r"\s*\d+ threads and (\d{1,7}) connections")),
 )
 
+_IDENTITIES = Identities(
+    (
+        Line(
+            re.compile(
+                r"\s*(?P<count>\d{1,15}) requests in (?P<seconds>\d{1,9}(?:\.\d{1,3})?)(?P<seconds_unit>ms|s|m|h),"
+            ),
+            units={"ms": (0.001,), "s": (1.0,), "m": (60.0,), "h": (3600.0,)},
+        ),
+        Line(re.compile(r"\s*Requests/sec: +(?P<rate>\d{1,15}(?:\.\d{1,3})?)$")),
+    ),
+    (Product(text="requests / time", result="rate", factors=("count",), divisors=("seconds",), unit=Unit.PER_SECOND),),
+)
+"""Identities of wrk's summary."""
+
 
 class Http(Suite):
     """wrk. Each connection sends a request when the reply to the last one is there."""
@@ -248,7 +263,7 @@ class Http(Suite):
     def output_formats(self) -> tuple[OutputFormat, ...]:
         """The formats of wrk's output."""
         line = re.compile(rf"\d+ threads and \d+ connections$|Thread Stats +Avg|{_RATE.pattern}|{_REQUESTS.pattern}")
-        read = by_parser(self, _STATED, assumed=NAMED_SERVER)
+        read = by_parser(self, _STATED, assumed=NAMED_SERVER, contradictions=in_text(_IDENTITIES))
         return (OutputFormat(title="wrk", first=re.compile(r"Running \d+[smh] test @ "), line=line, read=read),)
 
     def programs(self, values: Values, facts: Facts | None) -> tuple[Program, ...]:

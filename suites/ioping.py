@@ -21,6 +21,7 @@ from suites.equivalents import (
     tool_difference,
 )
 from suites.facts import Directory, Facts
+from suites.identities import BINARY, DECIMAL, Ascending, Identities, Line, Product, in_text
 from suites.line_parser import LineParser
 from suites.output_reading import StatedLine, by_parser
 from suites.outputs import OutputFormat, ParsedTrial, TrialParser
@@ -317,6 +318,49 @@ _STATED = (
 )
 _SUMMARY = re.compile(r"--- .+ ioping statistics ---")
 
+_NUMBER = r"\d{1,15}(?:\.\d{1,9})?"
+_PRINTED_UNITS = {
+    "ns": (1e-9,), "us": (1e-6,), "ms": (1e-3,), "s": (1.0,), "min": (60.0,), "hours": (3600.0,),
+    **{f"{prefix}iB": BINARY[prefix] for prefix in "KMGTP"}, "B": (1.0,), **DECIMAL,
+}  # fmt: skip
+_IDENTITIES = Identities(
+    (
+        Line(
+            re.compile(
+                rf"(?P<count>\d{{1,15}}) requests completed in (?P<seconds>{_NUMBER}) (?P<seconds_unit>\w{{1,5}}), "
+                rf"(?P<size>{_NUMBER}) (?P<size_unit>[KMGTP]?i?B) (?:read|written), "
+                rf"(?P<rate>{_NUMBER}) (?P<rate_unit>[kMG]?) ?iops, "
+                rf"(?P<bandwidth>{_NUMBER}) (?P<bandwidth_unit>\w{{1,3}})/s"
+            ),
+            (
+                Product(
+                    text="requests / time",
+                    result="rate", factors=("count",), divisors=("seconds",), unit=Unit.PER_SECOND,
+                ),
+                Product(
+                    text="size / time",
+                    result="bandwidth", factors=("size",), divisors=("seconds",), unit=Unit.BYTES_PER_SECOND,
+                ),
+            ),
+            _PRINTED_UNITS,
+            cut=frozenset({"rate"}),
+        ),
+        Line(
+            re.compile(
+                rf"min/avg/max/mdev = (?P<min>{_NUMBER}) (?P<min_unit>\w{{1,5}}) / "
+                rf"(?P<avg>{_NUMBER}) (?P<avg_unit>\w{{1,5}}) / "
+                rf"(?P<max>{_NUMBER}) (?P<max_unit>\w{{1,5}})"
+            ),
+            (Ascending(("min", "avg", "max"), Unit.SECOND),),
+            _PRINTED_UNITS,
+        ),
+    ),
+    (
+        Product(text="requests × avg", result="seconds", factors=("count", "avg"), unit=Unit.SECOND),
+    ),
+)  # fmt: skip
+"""Identities of ioping's statistics."""
+
 
 class Ioping(Suite):
     """Disk latency: one request after another, with a pause between them."""
@@ -365,7 +409,8 @@ class Ioping(Suite):
     def output_formats(self) -> tuple[OutputFormat, ...]:
         """The formats of ioping's output."""
         line = re.compile(rf"{_REQUEST.pattern}|{_STATISTICS.pattern}|{_SUMMARY.pattern}|\d+ requests completed in ")
-        read = by_parser(self, _STATED, unstated={"cache": ("default", "direct")}, again=_SUMMARY)
+        unstated = {"cache": ("default", "direct")}
+        read = by_parser(self, _STATED, unstated=unstated, again=_SUMMARY, contradictions=in_text(_IDENTITIES))
         return (OutputFormat(title="ioping", first=re.compile(r".+ request=1 time=\d"), line=line, read=read),)
 
     def workload(self, values: Values) -> Workload:

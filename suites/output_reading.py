@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from suites.base import Context, Suite, complete_values
 from suites.errors import BenchwrightError
+from suites.identities import Contradictions, noted
 from suites.outputs import ParsedTrial, ReadOutput, ToolOutput, parse_whole
 from suites.parameters import Value
 from suites.units import Unit, convert
@@ -95,6 +96,7 @@ def by_parser(
     assumed: Mapping[str, Value] | None = None,
     inferred: Infer = lambda _parsed, _stated: {},
     again: re.Pattern[str] | None = None,
+    contradictions: Contradictions = lambda _text: (),
 ) -> ReadOutput:
     """Return the reader of an output that the parser of `suite` reads as a whole.
 
@@ -104,7 +106,7 @@ def by_parser(
 
     def read(text: str, command: str | None) -> Iterable[ToolOutput]:
         for part in (text,) if again is None else _parts(text, again):
-            yield from read_one(part, command)
+            yield from noted(read_one(part, command), contradictions(part))
 
     def read_one(text: str, command: str | None) -> Iterable[ToolOutput]:
         given = stated_by_command(suite, command)

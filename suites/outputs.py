@@ -26,6 +26,18 @@ class ParsedTrial:
     tool_version: str | None = None
 
 
+NO_DISK, NOT_WRITTEN = "No disk is measured: ", "No disk is written: "
+"""How the note of an output begins whose command neither writes nor reads a disk, or only reads one."""
+
+
+_WITHOUT_DISK = re.compile(r"/dev/(?:zero|null|full|u?random|nullb\d+|ram\d+|zram\d+)|(?:/dev/shm|/run)(?:/.*)?")
+
+
+def is_without_disk(path: str) -> bool:
+    """Return whether a path is by its name in memory, computed or discarded, whatever the host."""
+    return _WITHOUT_DISK.fullmatch(path) is not None
+
+
 class TrialParser(Protocol):
     """Incremental parser of one trial's output. Accepts any bytes; never raises."""
 
@@ -89,7 +101,7 @@ class OutputFormat:
 
     `first` matches a line with which an output begins, `line` any line that only such an output has, so that a part
     of one is recognised. `keys` are names at the top of a JSON document, all of which one has; with `joined`,
-    documents that follow one another are read together.
+    documents that follow one another are read together. `free_text` are names in it whose text the user wrote.
     """
 
     title: str
@@ -98,6 +110,7 @@ class OutputFormat:
     line: re.Pattern[str] | None = None
     keys: frozenset[str] = frozenset()
     joined: bool = False
+    free_text: frozenset[str] = frozenset()
 
     def begins(self, line: str) -> bool:
         """Return whether `line` is one with which an output begins."""

@@ -40,12 +40,15 @@ _NAMED_RATES = {
     "floating_point_rate_by_threads": "FLOPS",
     "integer_rate": "OPS",
     "integer_rate_by_threads": "OPS",
+    "rating": "IPS",
+    "rating_compressing": "IPS",
+    "rating_decompressing": "IPS",
     "linpack": "FLOPS",
     "linpack_by_size": "FLOPS",
 }
 """Metrics in 1/s with a unit name of their own."""
 
-_ABBREVIATED = frozenset({"FLOPS", "OPS"})
+_ABBREVIATED = frozenset({"FLOPS", "IPS", "OPS"})
 """Unit names that take an SI prefix: GFLOPS."""
 
 

@@ -22,6 +22,7 @@ from suites.command_line import CommandSyntax
 from suites.dd.output import ELAPSED
 from suites.equivalents import Traits
 from suites.facts import Facts
+from suites.identities import Identities, Line, Product, in_text
 from suites.line_parser import LineParser
 from suites.oltp.server import ADDRESS, SERVER, is_named, is_started_here, server_version
 from suites.output_reading import NAMED_ELSEWHERE, StatedLine, by_parser
@@ -287,6 +288,16 @@ _LINE = re.compile(
     r"(?:throughput summary: )?[\d.]+ requests per second$|[\d.]+% <= [\d.]+ milliseconds"
 )
 
+_IDENTITIES = Identities(
+    (
+        Line(re.compile(r"\s*(?P<count>\d{1,12}) requests completed in (?P<seconds>\d{1,9}(?:\.\d{1,3})?) seconds")),
+        Line(re.compile(r"\s*(?:throughput summary: )?(?P<rate>\d{1,15}(?:\.\d{1,3})?) requests per second$")),
+    ),
+    (Product(text="requests / time", result="rate", factors=("count",), divisors=("seconds",), unit=Unit.PER_SECOND),),
+    begins=_TITLE,
+)
+"""Identities of one test of redis-benchmark."""
+
 
 class Redis(Suite):
     """redis-benchmark. Each connection sends a request and waits for its reply: a closed loop."""
@@ -319,7 +330,7 @@ class Redis(Suite):
     @property
     def output_formats(self) -> tuple[OutputFormat, ...]:
         """The formats of redis-benchmark's output."""
-        read = by_parser(self, _STATED, assumed=NAMED_ELSEWHERE)
+        read = by_parser(self, _STATED, assumed=NAMED_ELSEWHERE, contradictions=in_text(_IDENTITIES))
         return (OutputFormat(title="redis-benchmark", first=_TITLE, line=_LINE, read=read),)
 
     def programs(self, values: Values, facts: Facts | None) -> tuple[Program, ...]:

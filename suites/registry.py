@@ -26,13 +26,18 @@ from suites.pg_test_fsync import PgTestFsync
 from suites.pgbench.suite import Pgbench
 from suites.ping import LatencyUnderLoad
 from suites.programs import TASKSET, Program
+from suites.read_only.cyclictest import Cyclictest
 from suites.read_only.diskmark import DiskMark
 from suites.read_only.elbencho import Elbencho
 from suites.read_only.flent import Flent
 from suites.read_only.go_bench import GoBenchmark
+from suites.read_only.hackbench import Hackbench
 from suites.read_only.hyperfine import Hyperfine
+from suites.read_only.openssl import Openssl
 from suites.read_only.phoronix import Phoronix
+from suites.read_only.ping_text import Ping
 from suites.read_only.pyperf import Pyperf
+from suites.read_only.seven_zip import SevenZip
 from suites.redis import Redis
 from suites.rrul import Rrul
 from suites.slo.fio import FioSlo
@@ -95,7 +100,20 @@ SUITES: tuple[Suite, ...] = (
     UserCommand(),
 )
 
-READ_ONLY: tuple[Suite, ...] = (Flent(), Pyperf(), GoBenchmark(), Phoronix(), Elbencho(), DiskMark(), Hyperfine())
+READ_ONLY: tuple[Suite, ...] = (
+    Flent(),
+    Pyperf(),
+    GoBenchmark(),
+    Phoronix(),
+    Elbencho(),
+    DiskMark(),
+    Hyperfine(),
+    Ping(),
+    Cyclictest(),
+    Hackbench(),
+    SevenZip(),
+    Openssl(),
+)
 """Suites of tools that are never run: their outputs are read and judged."""
 
 

@@ -1,7 +1,7 @@
 """The verdict on a result: how far to trust it, and what limited it."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from suites.vocab import Finding, Severity
@@ -99,7 +99,8 @@ class Goal:
 class Verdict:
     """A quotable summary of a result in one sentence, with the findings it rests on.
 
-    `limited_by` is None if nothing was measured. `step` and `host` are None for a whole run.
+    `limited_by` is None if nothing was measured. `step` and `host` are None for a whole run. `checks` is the version of
+    the checks that judged it, 0 if unknown.
     """
 
     trust: Trust
@@ -108,6 +109,7 @@ class Verdict:
     findings: tuple[Finding, ...] = ()  # those that reduce the trust come first
     step: str | None = None
     host: str | None = None
+    checks: int = field(default=0, compare=False)  # the same verdict of another version is no other verdict
 
     @property
     def text(self) -> str:

@@ -1,5 +1,6 @@
 """Core vocabulary: metric, figure, sample, finding and the small enumerations behind them."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -49,6 +50,11 @@ class Metric:
     percentile: float | None = None
     least: float | None = field(default=0.0, compare=False)
     most: float | None = field(default=None, compare=False)
+
+
+def name_of_title(title: str) -> str:
+    """Return the name of a metric that is known by its title: ``Rows per s`` is ``rows_per_s``."""
+    return re.sub(r"[^a-z0-9]+", "_", title.lower()).strip("_")
 
 
 Labels = tuple[tuple[str, str], ...]

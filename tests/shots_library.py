@@ -11,11 +11,12 @@ from app.services import Workstation
 from app.store.store import Store
 from remote.telemetry.telemetry_metrics import POWER
 from suites.outputs import ParsedTrial
+from suites.verdict import Trust
 from suites.vocab import Figure, Sample, labels
 from tests.app import run_events
 from tests.app.test_store_newer import make_newer
 from tests.shot_stage import Shot, Stage, opened
-from tests.widgets.library_runs import library
+from tests.widgets.library_runs import library, recalled
 from tests.widgets.test_library_newer import spoil_summaries
 from widgets.library.library_bar import LibraryBar
 from widgets.library.library_page import LibraryPage
@@ -42,6 +43,17 @@ def _empty(stage: Stage) -> QWidget:
 def _figures(stage: Stage) -> QWidget:
     window, page = _opened(stage)
     page.show_run("20260113-141230-e5f6")
+    return window
+
+
+def _recall(stage: Stage) -> QWidget:
+    library(stage.workstation)
+    recalled(
+        stage.workstation, ["20260112-081502-a1b2", "20260113-141230-e5f6"], Trust.DOUBTFUL,
+        "Page cache served part of the I/O",
+    )  # fmt: skip
+    window, page = _opened(stage)
+    page.show_run("20260112-081502-a1b2")
     return window
 
 
@@ -213,6 +225,7 @@ SHOTS: list[Shot] = [
     ("library-plots-alone", _alone),
     ("library-acknowledged", _acknowledged),
     ("library-facts", _facts),
+    ("library-recall", _recall),
     ("library-several", _several),
     ("library-nothing-found", _nothing_found),
     ("library-failed", _failed),

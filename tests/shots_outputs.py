@@ -1,5 +1,8 @@
 """Pictures of the page Judge: empty, results of several tools, a result that cannot be judged."""
 
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
 
@@ -7,6 +10,7 @@ from tests.shot_stage import Shot, Stage, opened
 from tests.suites.captured_outputs import DATA
 from widgets.main_window import MainWindow
 from widgets.outputs.judge_page import JudgePage
+from widgets.page import PageName
 
 FILES = (
     "iperf3/3.12/tcp_P4_text.stdout", "fio/2.21/json_final.stdout", "sysbench/1.0.20/fileio_rndrd.stdout",
@@ -47,8 +51,44 @@ def _undecided(stage: Stage) -> QWidget:
     return window
 
 
+VMSTAT = (
+    "procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----\n"
+    " r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st\n"
+    + " 2  0      0 1 1 1    0    0  0 0  882 2861 60 5 5  0  30\n"
+    * 12
+)
+
+
+def _with_host_data(stage: Stage) -> QWidget:
+    window = several(stage)
+    page = window.pages.existing(PageName.JUDGE)
+    assert isinstance(page, JudgePage)
+    with TemporaryDirectory() as folder:
+        (Path(folder) / "vmstat.txt").write_text(VMSTAT)
+        page.give_host_data([Path(folder) / "vmstat.txt"])
+        stage.settle()
+    stage.settle()
+    return window
+
+
+def _refused(stage: Stage) -> QWidget:
+    """Return the window with a very long name, an output that was not read, and a file that is no host data."""
+    window, page = _opened(stage)
+    with TemporaryDirectory() as folder:
+        long = Path(folder) / f"{'results-of-the-nightly-benchmark-' * 6}.txt"
+        long.write_text("sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)\n\nNumber of threads: 2\n")
+        page.judge([long, DATA / FILES[0]])
+        stage.settle()
+        page.table.selectRow(0)
+        page.give_host_data([long])
+        stage.settle()
+    return window
+
+
 SHOTS: list[Shot] = [
     ("judge-1-empty", _empty),
     ("judge-2-several", several),
     ("judge-3-undecided", _undecided),
+    ("judge-4-host-data", _with_host_data),
+    ("judge-5-refused", _refused),
 ]

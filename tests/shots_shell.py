@@ -12,6 +12,7 @@ from app.hosts.hosts import HostEntry
 from app.plans.plan import LOCAL, Plan, make_step
 from app.questions import HostKeyQuestion, LocalProgramQuestion, SecretQuestion
 from tests.shot_stage import Shot, Stage, opened
+from tests.widgets.library_runs import Made, record
 from widgets.export_dialog import ExportDialog
 from widgets.help_page import TOPICS
 from widgets.hosts.add_host_dialog import AddHostDialog
@@ -157,6 +158,16 @@ def _export(stage: Stage) -> QWidget:
     return dialog
 
 
+def _export_preview(stage: Stage) -> QWidget:
+    (run,) = record(stage.workstation, Made("20260114-140831-k3vd", samples=2))
+    dialog = stage.keep(ExportDialog(stage.workstation, [run], "Quick benchmark of This computer"))
+    dialog.html_box.setChecked(True)
+    dialog.show()
+    dialog.preview_button.click()
+    stage.settle(lambda: "->" in dialog.preview.toPlainText())
+    return dialog
+
+
 def _leaving(stage: Stage) -> QWidget:
     window = stage.window()
     window.pages.run(Plan("fio on web-1", (LOCAL,), (make_step("sysbench-cpu", {"time": 3}),)), None)
@@ -189,5 +200,6 @@ SHOTS: list[Shot] = [
     ("password", partial(_secret, SecretQuestion("web-1", "ann", "Password:", None, 2))),
     ("passphrase", partial(_secret, SecretQuestion("web-1", "ann", "Passphrase", "/home/ann/.ssh/id_ed25519"))),
     ("export", _export),
+    ("export-preview", _export_preview),
     ("leaving", _leaving),
 ]

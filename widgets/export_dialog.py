@@ -1,4 +1,4 @@
-"""Dialog that exports runs as CSV, PNG and HTML."""
+"""Dialog that exports runs as CSV, PNG, HTML and Markdown."""
 
 from collections.abc import Collection, Sequence
 from functools import partial
@@ -6,10 +6,10 @@ from pathlib import Path
 
 from PySide6.QtCore import QUrl
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QCheckBox, QDialog, QFileDialog, QWidget
+from PySide6.QtWidgets import QCheckBox, QDialog, QFileDialog, QPlainTextEdit, QWidget
 
 from app.margins import DEFAULTS, Margins
-from app.output import make_folder
+from app.output import make_folder, visible
 from app.paths import reports_path
 from app.services import Workstation
 from suites.errors import BenchwrightError
@@ -20,9 +20,15 @@ from widgets.parts.dialogs import button_row, dialog_column, opened
 from widgets.parts.notice import FieldMessage, Notice, ProgressNotice
 from widgets.parts.paths import exists, typed_path
 from widgets.parts.text import Text, Tone
-from widgets.theme import SPACE
+from widgets.theme import SPACE, code_font
 
 WIDTH = 560
+
+PREVIEW = 180
+"""Least height of the preview in pixels."""
+
+ENDINGS = (".csv", ".png", ".html", ".md")
+"""The ending of each format, in the order of the boxes."""
 
 
 def safe_name(name: str) -> str:
@@ -47,8 +53,8 @@ class ExportDialog(QDialog):
     ) -> None:
         """Offer to export `runs`, of which the first is the baseline, to files called `name`.
 
-        The picture compares several runs with `margins`, those given for the comparison; `overruled` is the reason to
-        compare runs that are not comparable, `tested` the metrics with a verdict besides the headline ones.
+        Picture and reports compare several runs with `margins`, those given for the comparison; `overruled` is the
+        reason to compare runs that are not comparable, `tested` the metrics with a verdict besides the headline ones.
         """
         super().__init__(parent)
         self._compared_with = (margins, overruled, tested)
@@ -56,12 +62,19 @@ class ExportDialog(QDialog):
         self._runs = tuple(runs)
         self._job: BackgroundJob | None = None
         self._look: BackgroundJob | None = None
+        self._reading: BackgroundJob | None = None
         self._wanted = False
         self._written = Path()
         self.csv_box = QCheckBox("CSV: summary, and a second file with every sample")
         self.png_box = QCheckBox("PNG: report image")
         self.html_box = QCheckBox("HTML: report that Benchwright can import, with all samples and raw output")
-        self.redact_box = QCheckBox("Replace names, addresses, ids and paths in the HTML report")
+        self.markdown_box = QCheckBox("Markdown: report for a ticket or a pull request")
+        self.redact_box = QCheckBox("Replace names, addresses, ids and paths in HTML and Markdown, leave out notes")
+        self.preview_button = push_button("Preview", self._show_preview, tip="Show what is replaced and what stays")
+        self.preview = QPlainTextEdit(readOnly=True)
+        self.preview.setAccessibleName("What is replaced and what stays")
+        self.preview.setFont(code_font())
+        self.preview.setMinimumHeight(PREVIEW)
         self.path = line_edit("Folder and name", self._check, text=str(reports_path() / safe_name(name)))
         self.browse_button = push_button("Browse…", self._browse)
         self.message = FieldMessage()
@@ -77,7 +90,7 @@ class ExportDialog(QDialog):
 
     def reject(self) -> None:
         """Close; an export under way is finished in the background."""
-        self._job = None
+        self._job = self._reading = None
         self.working.end()
         super().reject()
 
@@ -87,7 +100,8 @@ class ExportDialog(QDialog):
         path = in_row((self.path, 1), self.browse_button, spacing=SPACE[1])
         buttons = button_row(self.open_button, None, self.export_button, self.close_button)
         rows = dialog_column(self, f"Export {many}", WIDTH)
-        fill(rows, self.csv_box, self.png_box, self.html_box, self.redact_box)
+        fill(rows, self.csv_box, self.png_box, self.html_box, self.markdown_box)
+        fill(rows, in_row((self.redact_box, 1), self.preview_button, spacing=SPACE[1]), self.preview)
         fill(rows, Text("Folder and name, without extension", Tone.MUTED), path)
         fill(rows, self.message, self.working, self.outcome, None, buttons)
 
@@ -96,15 +110,42 @@ class ExportDialog(QDialog):
             box.setChecked(True)
             box.toggled.connect(self._check)
         self.redact_box.setChecked(True)
-        self.redact_box.setEnabled(False)
-        self.html_box.toggled.connect(self.redact_box.setEnabled)
-        self.html_box.toggled.connect(self._check)
+        for box in (self.html_box, self.markdown_box):
+            box.toggled.connect(self._show_redaction)
+            box.toggled.connect(self._check)
+        self.redact_box.toggled.connect(self._show_redaction)
+        self._show_redaction()
         self.open_button.hide()
+        self.preview.hide()
         self.working.cancel_button.hide()
 
     def _endings(self) -> list[str]:
-        ticked = ((self.csv_box, ".csv"), (self.png_box, ".png"), (self.html_box, ".html"))
+        boxes = (self.csv_box, self.png_box, self.html_box, self.markdown_box)
+        ticked = zip(boxes, ENDINGS, strict=True)
         return [ending for box, ending in ticked if box.isChecked()]
+
+    def _show_redaction(self) -> None:
+        """Enable what concerns the redaction; the preview is hidden where nothing is redacted."""
+        shares = self.html_box.isChecked() or self.markdown_box.isChecked()
+        self.redact_box.setEnabled(shares)
+        self.preview_button.setEnabled(shares and self.redact_box.isChecked() and self._reading is None)
+        self.preview.setVisible(self.preview.isVisible() and shares and self.redact_box.isChecked())
+
+    def _show_preview(self) -> None:
+        """Show what a redacted report replaces and leaves out, and which texts stay; it is read in the background."""
+        job = self._reading = BackgroundJob(lambda: self._workstation.redaction_preview(self._runs).text, self)
+        job.returned.connect(lambda text: self._take_preview(job, visible(text)))
+        job.failed.connect(lambda error: self._take_preview(job, visible(str(error))))
+        self.preview.setPlainText("Reading the runs…")
+        self.preview.show()
+        self._show_redaction()
+        job.start()
+
+    def _take_preview(self, job: BackgroundJob, text: str) -> None:
+        if job is self._reading:
+            self._reading = None
+            self.preview.setPlainText(text)
+            self._show_redaction()
 
     def _check(self) -> None:
         """Enable the button, and look in the background for files that would be replaced: a path may be slow."""
@@ -180,7 +221,7 @@ class ExportDialog(QDialog):
 
 
 def _without_ending(path: str) -> str:
-    return path.removesuffix(".csv").removesuffix(".png").removesuffix(".html")
+    return next((path.removesuffix(ending) for ending in ENDINGS if path.endswith(ending)), path)
 
 
 def targets_of(text: str, endings: Sequence[str]) -> list[Path]:
@@ -197,7 +238,7 @@ def _write(
     *,
     redact: bool,
 ) -> list[Path]:
-    """Write `runs` to each of `targets` in the format of its extension, with `redact` the HTML report without names.
+    """Write `runs` to each of `targets` in the format of its extension, with `redact` the reports without names.
 
     Return all files written.
     """
@@ -206,10 +247,12 @@ def _write(
         make_folder(path.parent, "Choose another folder.")
         if path.suffix == ".csv":
             written += workstation.export_csv(runs, path)
-        elif path.suffix == ".html" and redact:
-            written.append(workstation.export_redacted_html(runs, path))
         elif path.suffix == ".html":
-            written.append(workstation.export_html(runs, path))
+            write = workstation.export_redacted_html if redact else workstation.export_html
+            written.append(write(runs, path, *compared_with))
+        elif path.suffix == ".md":
+            write_text = workstation.export_redacted_markdown if redact else workstation.export_markdown
+            written.append(write_text(runs, path, *compared_with))
         else:
             written.append(workstation.export_image(runs, path, *compared_with))
     return written

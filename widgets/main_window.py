@@ -28,6 +28,7 @@ from widgets.parts.help_topics import set_help, topic_of
 from widgets.presence import Presence
 from widgets.questions import WindowAsker
 from widgets.queue_bar import QueueBar
+from widgets.rejudging import Rejudging
 from widgets.run_strip import LineState, RunStrip, StripLine, counts_text, only_run_text, with_questions
 from widgets.session_bar import SessionBar
 from widgets.shutdown import CloseGuard
@@ -63,6 +64,7 @@ class MainWindow(QMainWindow):
         self._stack = QStackedWidget()
         self.frame = SidebarSplitter(self.sidebar, self._stack)
         self.status_line = StatusLine()
+        self.rejudging = Rejudging(workstation, self)
         self.library_bar = LibraryBar(workstation)
         self.detached_bar = DetachedBar(workstation)
         self.session_bar = SessionBar(workstation)
@@ -237,6 +239,7 @@ class MainWindow(QMainWindow):
             page.activated()
         self._refresh_bars()
         self.queue_bar.refresh()
+        self.rejudging.start()
 
     def _arrange(self) -> None:
         self.setWindowTitle("Benchwright")
@@ -258,6 +261,8 @@ class MainWindow(QMainWindow):
         self.asker.asking_changed.connect(lambda: self.show_lines(*self._shown_lines))
         self.undo.changed.connect(self.status_line.show_message)
         self.digests.changed.connect(self._follow_library)
+        self.rejudging.changed.connect(self._follow_library)
+        self.rejudging.progressed.connect(self._show_judged)
         self.digests.read.connect(lambda _digest: self.library_bar.show_listed())
         self.digests.failed.connect(self.library_bar.show_unlisted)
         self.queue_bar.others_found.connect(lambda: self.pages.page(PageName.LIVE))  # it shows them in the strip
@@ -288,9 +293,17 @@ class MainWindow(QMainWindow):
         page = self.front
         use_library(self.workstation.library_location)
         self.undo.forget()
+        self.rejudging.restart()
         self._follow_library()
         if isinstance(page, Page) and page is not self.pages.existing(PageName.LIBRARY):
             page.activated()
+
+    def _show_judged(self, done: int, total: int) -> None:
+        """Show how far the library is judged by the checks of this version."""
+        if done < total:
+            self.status_line.show_message(f"Judging stored runs by the present checks: {done:,} of {total:,}")
+        else:
+            self.status_line.show_message(self._messages.get(self.front, "") if self.front is not None else "")
 
     def _is_measuring(self) -> bool:
         return self.pages.live is not None and self.pages.live.running

@@ -22,7 +22,7 @@ from app.checks import (
     storage,
     timing,
 )
-from app.checks.run_findings import CHECK_FAILED, RAISED_CHECKS
+from app.checks.run_findings import CHECK_FAILED, RAISED_CHECKS, READ_OTHERWISE
 from suites import registry
 from suites.base import StepCheck, Suite
 from suites.checks import Check, CheckPhase
@@ -70,7 +70,9 @@ OUTCOME_CHECKS: tuple[OutcomeCheck, ...] = (
 DURING_IDS = frozenset(check.id for check in DURING_CHECKS)
 
 AFTER_IDS = frozenset(
-    check.id for checks in (TRIAL_CHECKS, DURING_CHECKS, OUTCOME_CHECKS, (CHECK_FAILED,)) for check in checks
+    check.id
+    for checks in (TRIAL_CHECKS, DURING_CHECKS, OUTCOME_CHECKS, (CHECK_FAILED, READ_OTHERWISE))
+    for check in checks
 )
 """Ids of the checks of a trial or of a step's trials."""
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from app.checks.evidence import RUNNING, seconds_of, workload_of
 from suites.checks import CheckOutcome, NotChecked, after_check, during_check
 from suites.evidence import STOPPED, OutcomeCheck, StepOutcomeEvidence, TrialCheck, TrialEvidence
-from suites.quantities import count_text, duration_text, quantity
+from suites.quantities import count_text, duration_text, quantity, share_text
 from suites.verdict import Trust
 from suites.vocab import MetricKind, Severity
 
@@ -118,6 +118,27 @@ def _partly_copied(trial: TrialEvidence) -> CheckOutcome | None:
     return CheckOutcome(f"{quantity(copied)} of {quantity(requested)} were copied.")
 
 
+MANY_FAILED, FEW_FAILED = 0.01, 1e-4
+"""Shares of failed requests from which the rate is that of another workload, and below which it is as good as whole."""
+
+_COUNTED_OUTSIDE = ("failed_transactions", "socket_errors")
+_COUNTED_WITHIN = ("failed_responses",)
+"""Counts of failures outside and within the total that a tool reports."""
+
+
+def _failed_work(trial: TrialEvidence) -> CheckOutcome | None:
+    total = trial.value("total_transactions") or trial.value("total_requests")
+    outside = sum(trial.value(name) or 0.0 for name in _COUNTED_OUTSIDE)
+    failed = outside + sum(trial.value(name) or 0.0 for name in _COUNTED_WITHIN)
+    if not failed or total is None or not trial.done:
+        return None
+    part = failed / (total + outside)
+    measured = f"{failed:.0f} of {total + outside:.0f} failed ({share_text(part)})."
+    if part < FEW_FAILED:
+        return CheckOutcome(measured, severity=Severity.INFO, trust=Trust.VALID)
+    return CheckOutcome(measured, trust=Trust.DOUBTFUL if part >= MANY_FAILED else Trust.CAVEATS)
+
+
 _TOOL = "The tool’s own output and exit status."
 
 TRIALS_FAILED: OutcomeCheck = after_check(
@@ -185,6 +206,15 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
         source=_TOOL,
         evaluate=_errors,
         needs="the tool’s output",
+    ),
+    after_check(
+        id="work-failed",
+        title="Requests or transactions failed",
+        why="Failed work takes another time than work that is done, and is missing in the rate or in the latency.",
+        remedy="Remove the cause of the errors (fewer connections, retries), or quote the share beside the figure.",
+        source="PostgreSQL manual, pgbench: Failures and Serialization/Deadlock Retries; wrk: Socket errors.",
+        evaluate=_failed_work,
+        needs="the failed requests or transactions and their total",
     ),
     after_check(
         id="copied-in-part",

@@ -5,7 +5,9 @@ from itertools import pairwise
 from suites.base import StepEvidence
 from suites.checks import CheckOutcome, NotChecked, after_check
 from suites.evidence import OutcomeCheck, StepOutcomeEvidence, TrialCheck, TrialEvidence
-from suites.quantities import figure_text, label_text
+from suites.identities import CONTRADICTION
+from suites.outputs import NO_DISK, NOT_WRITTEN
+from suites.quantities import figure_text, first_upper, label_text
 from suites.verdict import Trust
 from suites.vocab import Figure, Labels, Severity
 
@@ -34,6 +36,27 @@ def _cache_unknown(step: StepOutcomeEvidence) -> CheckOutcome | None:
     if not open_ones:
         return None
     return CheckOutcome("The I/O may go through the page cache, and the output does not count what reached the device.")
+
+
+def _contradictory(trial: TrialEvidence) -> CheckOutcome | None:
+    notes = trial.notes if trial.done else ()
+    found = [note.removeprefix(CONTRADICTION) for note in notes if note.startswith(CONTRADICTION)]
+    return CheckOutcome(first_upper(" ".join(found))) if found else None
+
+
+def _without_disk(trial: TrialEvidence) -> CheckOutcome | None:
+    for note in trial.notes if trial.done else ():
+        if note.startswith(NO_DISK):
+            return CheckOutcome(first_upper(note.removeprefix(NO_DISK)))
+        if note.startswith(NOT_WRITTEN):
+            return CheckOutcome(
+                first_upper(note.removeprefix(NOT_WRITTEN)),
+                severity=Severity.INFO,
+                trust=Trust.VALID,
+                why="Reading says nothing about writing.",
+                remedy="Quote it as a rate of reads.",
+            )
+    return None
 
 
 CACHED = frozenset({"page-cache", "read-after-write", "unflushed-write"})
@@ -94,6 +117,29 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
         source="The tool’s parser.",
         evaluate=_cut_off,
         needs="the output of a tool that ran elsewhere",
+    ),
+    after_check(
+        id="figures-contradict",
+        severity=Severity.ERROR,
+        title="Figures contradict each other",
+        why="A figure that follows from others differs from them by more than their rounding: one is wrong, was "
+        "changed, or is from another run.",
+        remedy="Read the raw output; give it as the tool printed it.",
+        source="Identities: rate = amount / time; minimum ≤ mean ≤ maximum; total = sum of its parts.",
+        evaluate=_contradictory,
+        needs="figures that follow from one another, in an output of a tool that ran elsewhere",
+        trust=Trust.INVALID,
+    ),
+    after_check(
+        id="no-disk-written",
+        severity=Severity.ERROR,
+        title="No disk is written",
+        why="The rate is that of memory and of the system calls; a disk may be a hundred times slower.",
+        remedy="Copy to a file on the disk, with oflag=direct or conv=fdatasync.",
+        source="null(4), tmpfs(5), dd(1): if= and of=.",
+        evaluate=_without_disk,
+        needs="the command line of dd above its output",
+        trust=Trust.INVALID,
     ),
     after_check(
         id="percentiles-out-of-order",

@@ -272,7 +272,7 @@ def seconds_of(trial: TrialEvidence) -> float | None:
             return convert(found[0].value, found[0].metric.unit, Unit.SECOND)
     requested, rate = workload_of(trial), trial.sum_of("bandwidth")
     if requested.seconds or requested.size is None:
-        return requested.seconds or trial.duration
+        return min((one for one in (requested.seconds, trial.duration) if one), default=None)
     return requested.size / rate if rate else None
 
 

@@ -208,6 +208,13 @@ def _loss(trial: TrialEvidence) -> CheckOutcome | None:
     return CheckOutcome(f"{max(lost):.3g} % of the datagrams were lost.")
 
 
+def _sent_only(trial: TrialEvidence) -> CheckOutcome | None:
+    ends = {dict(one.labels).get("end") for one in trial.all_of("throughput")}
+    if not trial.done or trial.values.get("protocol") != "udp" or ends != {"sender"}:
+        return None
+    return CheckOutcome("The output has the rate of the sender, and no report of the receiver.")
+
+
 def _not_over_the_link(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
     if trial.suite.resource is not Resource.NETWORK or not trial.done or within_host(trial):
         return None
@@ -278,6 +285,16 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
         trust=Trust.INVALID,
     ),
     DATAGRAMS_LOST,
+    after_check(
+        id="sent-rate-only",
+        title="Received rate is unknown",
+        why="UDP sends at the requested rate whatever arrives: a sent rate is not that of the network.",
+        remedy="Quote the receiver’s report; check that the server runs and that no firewall drops the datagrams.",
+        source="iperf 2 manual: the server reports loss and jitter to the client at the end of a UDP test.",
+        evaluate=_sent_only,
+        needs="the ends of which a UDP test reports the rate",
+        trust=Trust.DOUBTFUL,
+    ),
     after_check(
         id="not-over-the-link",
         severity=Severity.ERROR,

@@ -187,6 +187,17 @@ CHECK_FAILED = _raised(
     needs="Nothing.",
 )
 
+READ_OTHERWISE = _raised(
+    id="read-otherwise",
+    when=CheckPhase.AFTER,
+    severity=Severity.ERROR,
+    title="Imported file is read otherwise now",
+    why="A later version reads other figures in the same file: the stored ones may be wrong.",
+    remedy="Import the file again, and delete this run.",
+    source="The file as it was imported.",
+    needs="The imported file, which a redacted export lacks.",
+)
+
 RAISED_CHECKS = (
     HOST_IN_USE,
     STREAMS_HERE,
@@ -203,4 +214,5 @@ RAISED_CHECKS = (
     NOT_TUNED,
     CHECK_FAILED,
     NOT_SETTLED,
+    READ_OTHERWISE,
 )

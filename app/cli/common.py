@@ -6,6 +6,7 @@ import logging
 import logging.handlers
 import math
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from functools import wraps
@@ -109,7 +110,7 @@ pass_workstation = click.make_pass_decorator(Workstation)
 
 
 def report_errors(command: Callable[P, None]) -> Callable[P, None]:
-    """Print a BenchwrightError as its message and log the traceback.
+    """Print a BenchwrightError as its message and log the traceback; refuse an option that was given as a value.
 
     The exit status is 2 (invalid input), or 1 if a host failed. A host name that does not exist is invalid input.
     """
@@ -117,6 +118,7 @@ def report_errors(command: Callable[P, None]) -> Callable[P, None]:
     @wraps(command)
     def guarded(*arguments: P.args, **named: P.kwargs) -> None:
         try:
+            _refuse_options_as_values(click.get_current_context())
             command(*arguments, **named)
         except BenchwrightError as error:
             logging.getLogger(__name__).info("refused", exc_info=True)
@@ -125,6 +127,25 @@ def report_errors(command: Callable[P, None]) -> Callable[P, None]:
             raise SystemExit(FAILED if of_a_host else BAD_INPUT) from None
 
     return guarded
+
+
+_LIKE_AN_OPTION = re.compile(r"--[a-z][a-z0-9-]*(?:=.*)?", re.DOTALL)
+
+
+def _refuse_options_as_values(context: click.Context) -> None:
+    """Raise BadOptionUsage for an option whose value is missing, so that the next option became its value."""
+    options = [each for each in context.command.params if isinstance(each, click.Option)]
+    names = {name for each in options for name in (*each.opts, *each.secondary_opts)}
+    for each in options:
+        given = context.params.get(each.name or "")
+        for value in given if isinstance(given, tuple | list) else (given,):
+            if isinstance(value, str | Path) and (str(value) in names or _LIKE_AN_OPTION.fullmatch(str(value))):
+                raise click.BadOptionUsage(
+                    each.opts[0],
+                    f"Option '{each.opts[0]}' has no value: '{value}' is an option. Write the value after "
+                    f"'{each.opts[0]}', or './{value}' for a file of that name.",
+                    context,
+                )
 
 
 def verb(command: Callable[..., None]) -> Callable[..., None]:

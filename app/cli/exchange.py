@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 import click
@@ -12,6 +13,7 @@ from app.cli.common import (
     known_host_options,
     plain,
     print_json,
+    print_note,
     print_table,
     show_part,
 )
@@ -27,18 +29,22 @@ from app.output import write_whole
 from app.outputs.files import has_library, known_host
 from app.plans.plan import ELSEWHERE
 from app.services import Workstation
+from app.sharing.preview import RedactionPreview
+from app.sharing.redacted_copy import Keep
+from app.sharing.standing import Standing
 from suites.errors import BenchwrightError
+from suites.quantities import count_text
 
 Writer = Callable[[Workstation, Sequence[str], Path], Iterable[Path]]
 """Writes runs to a path and gives the files that it wrote."""
 
-REDACTED = frozenset({"ticket", "html"})
+REDACTED = frozenset({"ticket", "html", "markdown"})
 """Exports that are redacted unless --no-redact is given: texts for other people."""
 
 
 def _file_option(name: str, text: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Return the option `--name FILE`."""
-    return click.option(f"--{name}", name, type=click.Path(path_type=Path), help=text)
+    return click.option(f"--{name}", name.replace("-", "_"), type=click.Path(path_type=Path), help=text)
 
 
 @click.command()
@@ -53,6 +59,8 @@ def _file_option(name: str, text: str) -> Callable[[Callable[..., None]], Callab
 @_file_option("library", "Write the runs to this new library file, for another Benchwright to import.")
 @_file_option("ticket", "Write one run to this Markdown file: results, limit, what was excluded, commands; redacted.")
 @_file_option("html", "Write a report to this HTML file, which needs no other file and can be imported; redacted.")
+@_file_option("markdown", "Write a report to this Markdown file, for a ticket or a pull request; redacted.")
+@_file_option("run-json", "Write one run to this file as JSON, as show --json prints it: see benchwright schema run.")
 @_file_option(
     "script", "Write the commands of one run to this shell script, to repeat it by hand; with --redact not for running."
 )
@@ -60,9 +68,16 @@ def _file_option(name: str, text: str) -> Callable[[Callable[..., None]], Callab
     "--redact/--no-redact",
     default=None,
     help="Replace names of hosts and users, addresses, serial numbers, ids, paths and your own texts.  "
-    "[default: only with --ticket and --html]",
+    "[default: only with --ticket, --html and --markdown]",
 )
 @click.option("--preview", is_flag=True, help="Show what --redact replaces and what stays, and write nothing.")
+@click.option(
+    "--keep",
+    multiple=True,
+    type=click.Choice([one.value for one in Keep]),
+    help="Keep your own titles, notes and tags (texts) or the text of imported outputs (imported) in a redacted "
+    "export, without the values in them that identify; repeatable.  [default: left out]",
+)
 @margin_option
 @overrule_option
 @metrics_option
@@ -73,6 +88,7 @@ def export(
     runs: tuple[str, ...],
     redact: bool | None,
     preview: bool,
+    keep: tuple[str, ...],
     margins: Margins,
     overrule: str,
     metrics: tuple[str, ...],
@@ -80,10 +96,15 @@ def export(
     as_json: bool,
     **paths: Path | None,
 ) -> None:
-    """Export RUNS as HTML, ticket text, table, image or hyperfine JSON, or as a library file with everything."""
+    """Export RUNS as HTML, Markdown, ticket text, table, image or JSON, or as a library file with everything.
+
+    HTML, Markdown and images of several runs compare them with the first, as the verb compare does.
+    """
+    kept = [Keep(each) for each in keep]
     if preview:
-        print_redaction(workstation, runs, as_json=as_json)
+        print_redaction(workstation.redaction_preview(runs, kept), as_json=as_json)
         return
+    standings = partial(workstation.standings, runs[0])  # of the library: a redacted copy has no other run
     given_margins = margins, overrule, tested_of(metrics, everything=everything)
     writers: dict[str, Writer] = {
         "csv": lambda shared, chosen, path: shared.export_csv(chosen, path),
@@ -92,9 +113,15 @@ def export(
         "card": _export_card,
         "hyperfine": lambda shared, chosen, path: [shared.export_hyperfine(chosen, path)],
         "library": _export_library,
-        "ticket": _export_ticket,
+        "ticket": lambda shared, chosen, path: [
+            _export_ticket(shared, _one_run(chosen, "A ticket text"), path, standings())
+        ],
         "script": _export_script,
-        "html": lambda shared, chosen, path: [shared.export_html(chosen, path, redacted=shared is not workstation)],
+        "html": lambda shared, chosen, path: [
+            shared.export_html(chosen, path, *given_margins, redacted=shared is not workstation)
+        ],
+        "markdown": lambda shared, chosen, path: [shared.export_markdown(chosen, path, *given_margins)],
+        "run_json": lambda shared, chosen, path: [shared.export_run_json(_one_run(chosen, "A JSON file"), path)],
     }
     given = [
         (path, write, name in REDACTED if redact is None else redact)
@@ -108,7 +135,7 @@ def export(
         )
     written = [file for path, write, hides in given if not hides for file in write(workstation, runs, path)]
     if any(hides for *_, hides in given):
-        with workstation.redacted(runs) as source:
+        with workstation.redacted(runs, kept) as source:
             written += [
                 file for path, write, hides in given if hides for file in write(source.workstation, source.runs, path)
             ]
@@ -119,14 +146,10 @@ def export(
         click.echo(plain(f"Wrote {path}"))
 
 
-def print_redaction(workstation: Workstation, runs: Sequence[str], *, as_json: bool) -> None:
-    """Print what a redacted export of `runs` replaces and what stays."""
-    with workstation.redacted(runs) as source:
-        preview = source.preview
+def print_redaction(preview: RedactionPreview, *, as_json: bool) -> None:
+    """Print what a redacted export replaces and leaves out, and what stays."""
     if as_json:
-        print_json(
-            {"replaced": list(map(asdict, preview.replaced)), "ordinary": preview.ordinary, "kept": preview.kept}
-        )
+        print_json(asdict(preview))
         return
     for line in preview.text.splitlines():
         click.echo(plain(line))
@@ -140,9 +163,9 @@ def _export_card(workstation: Workstation, runs: Sequence[str], path: Path) -> l
     return [workstation.export_card(_one_run(runs, "A card"), path)]
 
 
-def _export_ticket(workstation: Workstation, runs: Sequence[str], path: Path) -> list[Path]:
-    text = workstation.ticket_text(_one_run(runs, "A ticket text"))
-    return [write_whole(path, text.encode("utf-8", "replace"))]
+def _export_ticket(workstation: Workstation, run: str, path: Path, standings: Sequence[Standing]) -> Path:
+    text = workstation.ticket_text(run, standings)
+    return write_whole(path, text.encode("utf-8", "replace"))
 
 
 def _export_script(workstation: Workstation, runs: Sequence[str], path: Path) -> list[Path]:
@@ -169,6 +192,7 @@ def _export_library(workstation: Workstation, runs: Sequence[str], path: Path) -
 @click.option("--host", help="Host on which the outputs were measured.  [default: elsewhere, or that of --facts]")
 @known_host_options
 @click.option("--baseline", default="", help="Pin the imported outputs as the next version of this baseline.")
+@click.option("--again", is_flag=True, help="Import a file again that the library has; with --facts it always is.")
 @json_verb
 def import_runs(
     workstation: Workstation,
@@ -178,35 +202,38 @@ def import_runs(
     telemetry_paths: tuple[Path, ...],
     interval: float,
     baseline: str,
+    again: bool,
     *,
     as_json: bool,
 ) -> None:
     """Import the runs of a library or an HTML report FILE, by default all finished ones, or outputs of tools.
 
     The file is only read. The outputs of tools that ran elsewhere, in files and folders, are recognised by their
-    content and judged, as the verb judge does; each file becomes a run.
+    content and judged, as the verb judge does; each file becomes a run, once: see --again.
     """
     if has_library(files[0]):
-        if host or facts_path or telemetry_paths or baseline:
+        if host or facts_path or telemetry_paths or baseline or again:
             raise BenchwrightError(
-                "--host, --facts, --telemetry and --baseline are for outputs of tools.", "Leave them out."
+                "--host, --facts, --telemetry, --baseline and --again are for outputs of tools.", "Leave them out."
             )
         _import_library(workstation, files[0], [str(name) for name in files[1:]], as_json=as_json)
         return
     known = known_host(facts_path, telemetry_paths, interval)
     at = host or (ELSEWHERE if known.facts is None else known.facts.host)
     done = []
-    for one in workstation.import_outputs(files, at, known):
+    for one in workstation.import_outputs(files, at, known, again=again):
         show_part("Importing", one.done, one.total)
         done.append(one)
-    runs = [one.run for one in done if one.run]
+    runs = list(dict.fromkeys(one.run for one in done if one.run))
     if baseline and runs:
         workstation.pin(",".join(runs), baseline)
     if as_json:
         print_json({"imported": [{"file": one.name, "run": one.run or None, "trust": one.trust or None,
-                                  "problem": one.problem} for one in done]})  # fmt: skip
+                                  "problem": one.problem, "present": one.present} for one in done]})  # fmt: skip
     else:
-        print_table(["File", "Run", "Verdict"], [[one.name, one.run, one.problem or one.trust] for one in done])
+        print_table(["File", "Run", "Verdict"], [[one.name, one.run, one.outcome] for one in done])
+        if count := sum(one.present for one in done):
+            print_note(f"Not imported again: {count_text(count, 'file')}. Import them with --again.")
     if not all(one.run for one in done):
         raise SystemExit(FAILED)
 

@@ -35,8 +35,9 @@ def judge(
 ) -> None:
     """Judge the outputs of tools in FILES (folders, or "-" for standard input): a verdict on each result.
 
-    The output is recognised by its content, also as pasted from a mail or a terminal, several in one file. A result
-    from elsewhere is “unverified” at best. The exit status is 2 if a file has no output of a known tool.
+    The output is recognised by its content, also as pasted from a mail, a log or a terminal, several in one file. A
+    result from elsewhere is “unverified” at best; “not read” is one without a figure that could be read. The exit
+    status is 2 if a file has no output of a known tool.
     """
     known = known_host(facts_path, telemetry_paths, interval)
     judged = list(_judged(files or (Path("-"),), known))

@@ -40,12 +40,14 @@ VERBS = {
     "profile": "profiles:profile",
     "queue": "queue:queue",
     "quick": "runs:quick",
+    "rejudge": "rejudge:rejudge",
     "rounds": "studies:rounds",
     "run": "runs:run",
     "restore": "run_list:restore",
     "salvage": "library:salvage",
     "scaling": "studies:scaling",
     "sample-size": "sample_size:sample_size_command",
+    "schema": "schema:schema_command",
     "searches": "run_list:searches",
     "sessions": "sessions:sessions",
     "second-opinion": "runs:second_opinion",
@@ -60,6 +62,7 @@ SECTIONS = {
     "Results": (
         "list",
         "show",
+        "rejudge",
         "acknowledge",
         "annotate",
         "compare",
@@ -86,7 +89,7 @@ SECTIONS = {
         "second-opinion",
         "agree",
     ),
-    "Other": ("checks", "judge", "parse", "salvage"),
+    "Other": ("checks", "judge", "parse", "salvage", "schema"),
 }
 """The verbs of each section in the order of a first use; the last section adds the verbs that none names."""
 

@@ -26,7 +26,7 @@ from app.summary import MetricSummary
 from suites.errors import BenchwrightError
 from suites.quantities import figure_text, metric_text
 from suites.units import ungrouped
-from suites.verdict import Goal
+from suites.verdict import Goal, Trust, Verdict
 from suites.vocab import Better, Labels, Metric
 
 MOST_CONDITIONS = 50
@@ -128,6 +128,7 @@ class ConditionAnswer:
     `ratio` is that to the baseline, or of the value to the bound of a goal; `low` and `high` are its 95 % interval, or
     None. `p` is the p-value of the regression, corrected by Holm's method for all figures of the gate; None without an
     interval. `counts` are the trials (sessions, hosts) of the run and the baseline. `reason` is why it is undecided.
+    `remark` names a result or baseline that is unverified or has caveats.
     """
 
     condition: Condition
@@ -145,6 +146,8 @@ class ConditionAnswer:
     counts: tuple[int, int] = (0, 0)
     trust: str = ""
     lasting: bool = False  # the obstacle is in the baseline: further runs of the plan change nothing
+    remark: str = ""
+    unverified: bool = False  # the result or the baseline is
 
     @property
     def key(self) -> tuple[str, str, str, Labels]:
@@ -182,6 +185,8 @@ class _Cell:
     estimate: _Estimate
     counts: tuple[int, int]
     trust: str = ""
+    remark: str = ""
+    unverified: bool = False
 
 
 def answers_of(
@@ -221,7 +226,7 @@ def _answer(cell: _Cell, p: float | None, run: str) -> ConditionAnswer:
     value = None if math.isnan(ratio.value) else ratio.value
     return ConditionAnswer(
         cell.condition, row.step, row.host, row.labels, answer, run, _text(cell), reason,
-        value, ratio.low, ratio.high, p, cell.counts, cell.trust, estimate.lasting,
+        value, ratio.low, ratio.high, p, cell.counts, cell.trust, estimate.lasting, cell.remark, cell.unverified,
     )  # fmt: skip
 
 
@@ -251,15 +256,25 @@ def _cell(condition: Condition, row: ComparisonRow, incomplete: str, look: float
     else:
         estimate, counts = _against_goal(side, goal, look), (side.n, 0)
     sides = [("the result", side), *([("the baseline", baseline)] if goal is None and baseline is not None else [])]
-    doubts = {
-        name: f"{name} is {one.verdict.text}"
-        for name, one in sides
-        if one.verdict is not None and one.trust is not None and one.trust.in_doubt
-    }
+    verdicts = {name: one.verdict for name, one in sides if one.verdict is not None}
+    doubts = {name: _verdict_text(name, one) for name, one in verdicts.items() if one.trust.in_doubt}
+    weaker = {Trust.UNVERIFIED, Trust.CAVEATS}
+    remarks = [_verdict_text(name, one) for name, one in verdicts.items() if one.trust in weaker]
     if obstacle := incomplete or "; ".join(doubts.values()):
         of_baseline = "the baseline" in doubts
         estimate = _Estimate(estimate.ratio, obstacle=obstacle, lasting=of_baseline)
-    return _Cell(condition, row, estimate, counts, str(side.trust or ""))
+    unverified = any(one.trust is Trust.UNVERIFIED for one in verdicts.values())
+    return _Cell(condition, row, estimate, counts, str(side.trust or ""), "; ".join(remarks), unverified)
+
+
+def _verdict_text(name: str, verdict: Verdict) -> str:
+    """Return the trust in a result or a baseline with the finding that decides it, which is the first of a verdict."""
+    undecided = verdict.trust is Trust.UNDECIDED
+    trust = f"the verdict on {name} is “{verdict.trust}”" if undecided else f"{name} is {verdict.trust}"
+    if verdict.findings:
+        return f"{trust}: {verdict.findings[0].title}"
+    reason = verdict.summary.partition(": ")[2].rstrip(".")
+    return f"{trust}: {reason}" if reason and verdict.trust.in_doubt else trust
 
 
 def _judged(ratio: Ratio, share: float, *, higher_is_worse: bool) -> _Estimate:
@@ -322,6 +337,11 @@ class GateResult:
         """The outcome: a failed condition fails, else an undecided one leaves it undecided."""
         found = {one.answer for one in self.answers}
         return next((each for each in (GateOutcome.FAIL, GateOutcome.UNDECIDED) if each in found), GateOutcome.PASS)
+
+    @property
+    def unverified(self) -> bool:
+        """Whether an answer rests on a result or a baseline that was measured elsewhere, where nothing was watched."""
+        return any(one.unverified for one in self.answers)
 
     @property
     def settled(self) -> bool:

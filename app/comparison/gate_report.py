@@ -5,6 +5,7 @@ from xml.etree import ElementTree as ET
 
 from app.comparison.gate import ConditionAnswer, GateOutcome, GateResult
 from app.json_converter import Json
+from app.markdown import escaped, table
 from app.output import visible
 
 FORMAT = "benchwright-gate/1"
@@ -18,14 +19,18 @@ _TITLES = {
 
 def gate_lines(found: GateResult) -> Iterator[str]:
     """Yield the outcome, then each condition with its figure, interval and n."""
-    yield f"Gate {_TITLES[found.outcome]}"
+    yield f"Gate {_title(found)}"
     for one in found.answers:
         yield f"  {one.answer.upper():9} {one.name}: {_detail(one)}"
     yield f"Runs: {', '.join(found.runs)}; baseline: {found.baseline}"
 
 
+def _title(found: GateResult) -> str:
+    return f"{_TITLES[found.outcome]}{', on unverified results' if found.unverified else ''}"
+
+
 def _detail(one: ConditionAnswer) -> str:
-    return f"{one.text}{f'; {one.reason}' if one.reason else ''}"
+    return "; ".join(filter(None, (one.text, one.reason, one.remark)))
 
 
 def gate_to_json(found: GateResult) -> Json:
@@ -33,6 +38,7 @@ def gate_to_json(found: GateResult) -> Json:
     return {
         "format": FORMAT,
         "outcome": found.outcome,
+        "unverified": found.unverified,
         "baseline": found.baseline,
         "runs": list(found.runs),
         "conditions": [
@@ -52,6 +58,7 @@ def gate_to_json(found: GateResult) -> Json:
                 "trust": one.trust or None,
                 "text": one.text,
                 "reason": one.reason or None,
+                "remark": one.remark or None,
             }
             for one in found.answers
         ],
@@ -75,19 +82,16 @@ def gate_junit(found: GateResult) -> str:
             message = "Regression shown" if one.answer is GateOutcome.FAIL else f"Undecided: {one.reason}"
             ET.SubElement(case, tag, {"message": visible(message)}).text = visible(_detail(one))
         else:
-            ET.SubElement(case, "system-out").text = visible(one.text)
+            ET.SubElement(case, "system-out").text = visible(_detail(one))
     ET.indent(root)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
 
 
 def gate_markdown(found: GateResult) -> str:
     """Return the outcome as a table in Markdown."""
-    rows = [f"| {one.answer.value} | {_cell(one.name)} | {_cell(_detail(one))} |" for one in found.answers]
-    head = [f"### Benchmark gate {_TITLES[found.outcome]}", "", "| Outcome | Condition | Measured |", "|---|---|---|"]
-    return "\n".join([*head, *rows, "", f"Runs: {_cell(', '.join(found.runs))}; baseline: {_cell(found.baseline)}", ""])
-
-
-def _cell(text: str) -> str:
-    """Return `text` with the characters escaped that Markdown or HTML would interpret."""
-    escaped = "".join(f"\\{char}" if char in "\\`*_[]|#~" else char for char in visible(text))
-    return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    head, rows = (
+        ("Outcome", "Condition", "Measured"),
+        [[one.answer.value, one.name, _detail(one)] for one in found.answers],
+    )
+    runs = f"Runs: {escaped(', '.join(found.runs))}; baseline: {escaped(found.baseline)}"
+    return "\n".join([f"### Benchmark gate {_title(found)}", "", *table(head, rows), "", runs, ""])

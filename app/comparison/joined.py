@@ -81,6 +81,9 @@ def join(runs: Sequence[RunRecord], samples: Mapping[str, SampleSeries]) -> tupl
         verdicts=(*verdicts, *([] if whole is None else [whole])),
         finding_trials=(),
         finding_clocks=(),
+        finding_checks=(),
+        earlier=(),
+        recall=None,
         parts=tuple(runs),
         sources=sources,
     )

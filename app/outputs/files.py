@@ -8,9 +8,9 @@ from pathlib import Path
 
 from app.events import OutputSource
 from app.formats import facts_from_json, read_json
-from app.outputs.judging import UNKNOWN_HOST, JudgedOutput, KnownHost, judged_output
+from app.outputs.judging import UNKNOWN_HOST, JudgedOutput, KnownHost, judged_output, not_read_text
 from app.outputs.pasted_text import decoded
-from app.outputs.recognition import MAXIMUM_SIZE, recognise
+from app.outputs.recognition import MAXIMUM_SIZE, Recognition, recognise
 from app.store.embedded_library import is_report
 from remote.local_file import read_bounded
 from remote.telemetry.statistics_text import statistics_samples
@@ -100,9 +100,16 @@ def judged_bytes(name: str, data: bytes, host: KnownHost = UNKNOWN_HOST) -> Judg
         return JudgedFile(source, problem="Empty.")
     read = recognise(decoded(data))
     outputs = tuple(judged_output(one, source, host) for one in read.found)
-    missing = "No result: a JSON document has no end." if read.cut_off else "No output of a known tool was recognised."
-    problem = "" if outputs else missing
-    return JudgedFile(source, outputs, read.left_over, problem)
+    return JudgedFile(source, outputs, read.left_over, "" if outputs else _missing(read))
+
+
+def _missing(read: Recognition) -> str:
+    """Return why a text has no result."""
+    if read.cut_off:
+        return "Not read: a JSON document has no end. Give the whole document."
+    if read.unread:
+        return not_read_text(read.unread[0].format, read.unread[0].line.number, read.unread[0].line.text)
+    return "No output of a known tool was recognised."
 
 
 def _unpacked(data: bytes) -> bytes:
@@ -126,6 +133,17 @@ def known_host(facts: Path | None, telemetry: Sequence[Path] = (), interval: flo
             )
         samples += found
     return KnownHost(read, tuple(samples))
+
+
+def host_data(paths: Sequence[Path], interval: float = 1.0) -> KnownHost:
+    """Return what files say of the host, each recognised by its content: facts as JSON, or telemetry as text.
+
+    Raises UnreadableOutputError and FormatError like known_host(), and for the facts of two hosts.
+    """
+    facts = [path for path in paths if _content(path).lstrip()[:1] == b"{"]
+    if len(facts) > 1:
+        raise UnreadableOutputError("Two files have facts.", "Give the facts of the one host of the outputs.")
+    return known_host(facts[0] if facts else None, [path for path in paths if path not in facts], interval)
 
 
 def _content(path: Path) -> bytes:

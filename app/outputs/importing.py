@@ -1,10 +1,14 @@
 """Import outputs of tools that ran elsewhere: a run of each file, a step of each test, a trial of each result."""
 
+import hashlib
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import zip_longest
 
+from app.checks.run_findings import READ_OTHERWISE, FindingScope
 from app.events import (
     Event,
     FactsRead,
@@ -23,20 +27,28 @@ from app.events import (
 )
 from app.outputs.files import JudgedFile, Source, content_of, judged_bytes, sources_in
 from app.outputs.judging import UNKNOWN_HOST, JudgedOutput, KnownHost
+from app.outputs.recognition import is_loop
 from app.plans.plan import Plan, Repetition, Step
+from app.records import ComputedVerdicts, RunRecord
 from app.store.ownership import new_run_id
 from app.store.recorder import Recorder
 from app.verdict.steps import StepVerdict, new_findings, run_verdict, step_verdict
 from app.verdict.stored import evidence_of
 from suites.base import Command
+from suites.checks import CheckOutcome
+from suites.quantities import figure_text, first_upper, metric_text
+from suites.verdict import Trust, Verdict, worst
+from suites.vocab import Figure, Finding, Labels, Metric, Sample
 
 
 @dataclass(frozen=True, slots=True)
 class _Test:
-    """The results of one test in a file: its step, and each result in order."""
+    """The results of one test in a file: its step, each result in order, their verdict and its findings."""
 
     step: Step
     results: Sequence[JudgedOutput]
+    verdict: Verdict
+    raised: Sequence[FindingRaised]
 
 
 def import_events(
@@ -46,7 +58,7 @@ def import_events(
 
     Results of the same suite with the same values are trials of one step, which is judged as a whole.
     """
-    tests = _tests(file.outputs)
+    tests = _judged_tests(file.outputs, host)
     plan = Plan(
         file.source.name,
         (host,),
@@ -57,25 +69,81 @@ def import_events(
     yield RunStarted(run_id, plan, now)
     yield OutputImported(file.source, content)
     if known.facts is not None:
-        yield FactsRead(host, Moment.BEFORE, replace(known.facts, host=host))
+        yield FactsRead(host, Moment.BEFORE, known.facts)
     if known.telemetry:
         yield TelemetryRead(host, known.telemetry)
-    verdicts = []
     number = 0
     for test in tests:
         for count, result in enumerate(test.results, 1):
             number += 1
             yield from _trial(result, Trial(number, host, test.step.name, count, False, _command(result), now))
-        judged = _judged_together(test.results)
-        for found in new_findings(judged, ()):
-            yield FindingRaised(replace(found.finding, step=test.step.name, host=host))
-        verdict = replace(judged.verdict, step=test.step.name, host=host)
-        verdicts.append(verdict)
-        yield VerdictReached(verdict)
-    whole = run_verdict(verdicts)
+        yield from test.raised
+        yield VerdictReached(test.verdict)
+    whole = run_verdict(test.verdict for test in tests)
     if whole is not None:
         yield VerdictReached(whole)
     yield RunEnded(run_id, State.DONE)
+
+
+def reread_verdicts(record: RunRecord, content: bytes, telemetry: Sequence[Sample]) -> ComputedVerdicts | None:
+    """Return the verdicts on an imported run from the bytes that were imported, as they are read now.
+
+    Its figures stay. Where they are read otherwise now, its verdict says so. None if it has other tests now.
+    """
+    source, host = record.read_from, record.plan.hosts[0]
+    if source is None or hashlib.sha256(content).hexdigest() != source.sha256:
+        return None
+    known = KnownHost(record.facts_before.get(host), tuple(telemetry))
+    file = judged_bytes(source.name, content, known)
+    found = _judged_tests(file.outputs, host)
+    if [test.step.name for test in found] != [step.name for step in record.plan.steps]:
+        return None
+    verdicts, raised = [], list[FindingRaised]()
+    for test in found:
+        finding = _read_otherwise(record, test)
+        verdict = test.verdict if finding is None else _doubted(test.verdict, finding)
+        verdicts.append(verdict)
+        raised += test.raised
+        if finding is not None:
+            raised.append(FindingRaised(finding, checks=verdict.checks))
+    whole = run_verdict(verdicts)
+    return ComputedVerdicts((*verdicts, *([] if whole is None else [whole])), tuple(raised))
+
+
+MOST_DIFFERENCES = 3
+"""Figures that are named where they are read otherwise; the rest are counted."""
+
+
+def _read_otherwise(record: RunRecord, test: _Test) -> Finding | None:
+    """Return the finding that figures of a test are stored otherwise than they are read now; None if they are not."""
+    stored = [_values(one.figures) for one in record.trials if one.trial.step == test.step.name]
+    now = [_values(result.found.output.parsed.figures) for result in test.results]
+    differing = []
+    none: dict[tuple[Metric, Labels], float] = {}
+    for before, after in zip_longest(stored, now, fillvalue=none):
+        for key in dict.fromkeys((*before, *after)):
+            if before.get(key) != after.get(key):
+                metric, labels = key
+                old, new = (figure_text(metric, one[key]) if key in one else "none" for one in (before, after))
+                differing.append(f"{metric_text(metric, labels)} {old} stored, {new} now")
+    if not differing:
+        return None
+    more = len(differing) - MOST_DIFFERENCES
+    text = "; ".join(differing[:MOST_DIFFERENCES]) + (f"; and {more} more" if more > 0 else "")
+    return READ_OTHERWISE.finding_for(CheckOutcome(f"{text}."), FindingScope(record.plan.hosts[0], test.step.name))
+
+
+def _values(figures: Sequence[Figure]) -> dict[tuple[Metric, Labels], float]:
+    """Return the finite values by metric and labels, as the library stores them."""
+    return {(one.metric, one.labels): one.value for one in figures if math.isfinite(one.value)}
+
+
+def _doubted(verdict: Verdict, finding: Finding) -> Verdict:
+    """Return a verdict with a finding that makes the result doubtful."""
+    findings = (finding, *verdict.findings)
+    trust = worst((verdict.trust, Trust.DOUBTFUL))
+    summary = verdict.summary.replace(first_upper(verdict.trust.value), first_upper(trust.value), 1)
+    return replace(verdict, trust=trust, findings=findings, summary=f"{summary} {finding.title}.")
 
 
 def _judged_together(results: Sequence[JudgedOutput]) -> StepVerdict:
@@ -97,23 +165,48 @@ def _judged_together(results: Sequence[JudgedOutput]) -> StepVerdict:
     return replace(whole, verdict=replace(worst.verdict, findings=tuple(found.values())))
 
 
-def _tests(outputs: Sequence[JudgedOutput]) -> list[_Test]:
+def _judged_tests(outputs: Sequence[JudgedOutput], host: str) -> list[_Test]:
+    """Return the tests of a file, each with its verdict as one on `host`."""
+    found = []
+    for step, results in _tests(outputs):
+        judged = _judged_together(results)
+        verdict = replace(judged.verdict, step=step.name, host=host)
+        raised = [
+            FindingRaised(replace(one.finding, step=step.name, host=host), checks=verdict.checks)
+            for one in new_findings(judged, ())
+        ]
+        found.append(_Test(step, results, verdict, raised))
+    return found
+
+
+def _tests(outputs: Sequence[JudgedOutput]) -> list[tuple[Step, Sequence[JudgedOutput]]]:
     """Return the tests of a file, each named once: fio-job, fio-job 2. Copies of an output count as one trial."""
     same: dict[tuple[str, str], list[JudgedOutput]] = {}
-    copies = Counter(one.found.text for one in outputs)
-    for output in {each.found.text: each for each in reversed(outputs)}.values():
-        one, count = output, copies[output.found.text]
-        if count > 1:
-            one = _noted(one, f"{count} copies of this output in the file, counted once.")
+    for copies in _copies(outputs):
+        one = copies[0]
+        if len(copies) > 1:
+            one = _noted(one, f"{len(copies)} copies of this output in the file, counted once.")
         step = one.record.plan.steps[0]
         same.setdefault((step.name, step.fingerprint()), []).append(one)
     taken: dict[str, int] = {}
-    found = []
+    found: list[tuple[Step, Sequence[JudgedOutput]]] = []
     for (name, _), results in same.items():
         taken[name] = taken.get(name, 0) + 1
         named = name if taken[name] == 1 else f"{name} {taken[name]}"
-        found.append(_Test(replace(results[0].record.plan.steps[0], name=named), results))
+        found.append((replace(results[0].record.plan.steps[0], name=named), results))
     return found
+
+
+def _copies(outputs: Sequence[JudgedOutput]) -> list[list[JudgedOutput]]:
+    """Return each result with its copies: those of the same text elsewhere in the file, which no loop repeated."""
+    within: Counter[int] = Counter()
+    found: dict[tuple[object, ...], list[JudgedOutput]] = {}
+    for output in outputs:
+        one = output.found
+        repeated = one.first_line if is_loop(one.command) else 0
+        found.setdefault((one.text.strip(), within[one.first_line], repeated), []).append(output)
+        within[one.first_line] += 1
+    return list(found.values())
 
 
 def _noted(result: JudgedOutput, note: str) -> JudgedOutput:
@@ -138,7 +231,10 @@ def _trial(result: JudgedOutput, trial: Trial) -> Iterator[Event]:
 
 @dataclass(frozen=True, slots=True)
 class ImportedOutput:
-    """A file of `total`, the `done`-th: its run, or the problem for which there is none. `trust` is its verdict's."""
+    """A file of `total`, the `done`-th: its run, or the problem for which there is none. `trust` is its verdict's.
+
+    `present`: the library had the run already, from the same bytes on the same host.
+    """
 
     name: str
     run: str
@@ -146,20 +242,38 @@ class ImportedOutput:
     trust: str
     done: int
     total: int
+    present: bool = False
+
+    @property
+    def outcome(self) -> str:
+        """The verdict or the problem, and whether the run was there already."""
+        return self.problem or f"{self.trust}{', imported before' if self.present else ''}"
 
 
 def import_outputs(
-    sources: Sequence[Source], host: str, known: KnownHost, recorder: Callable[[str], Recorder]
+    sources: Sequence[Source],
+    host: str,
+    known: KnownHost,
+    recorder: Callable[[str], Recorder],
+    present: Callable[[str], tuple[str, str] | None],
 ) -> Iterator[ImportedOutput]:
     """Import each of `sources`, or each file in these folders, as a run on `host`; yield each as it is done.
+
+    `present` returns the run (id, trust) that has a file of this SHA-256, which is then not imported; None without one.
 
     Raises StoreError.
     """
     found = sources_in(sources)
+    if known.facts is not None:
+        known = replace(known, facts=replace(known.facts, host=host))  # as it is stored, and judged again
     for number, source in enumerate(found, 1):
         name, content = content_of(source)
         if isinstance(content, str):
             yield ImportedOutput(name, "", content, "", number, len(found))
+            continue
+        before = present(hashlib.sha256(content).hexdigest())
+        if before is not None:
+            yield ImportedOutput(name, before[0], "", before[1], number, len(found), present=True)
             continue
         judged, run_id, trust = judged_bytes(name, content, known), "", ""
         if judged.outputs:

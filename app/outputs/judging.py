@@ -1,5 +1,6 @@
 """Judge the outputs of tools that ran elsewhere, as a stored run is judged: by what they carry."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -16,8 +17,10 @@ from app.verdict.stored import evidence_of
 from app.version import VERSION
 from suites.base import Context, StepEvidence
 from suites.facts import Facts
+from suites.outputs import ParsedTrial
 from suites.parameters import Value
 from suites.quantities import first_upper
+from suites.tool_messages import printable_message
 from suites.verdict import Trust, Verdict
 from suites.vocab import Finding, Sample, Severity
 
@@ -63,11 +66,43 @@ def judged_output(found: FoundOutput, source: OutputSource, host: KnownHost = UN
         text = f"{first_upper(Trust.UNDECIDED.value)}: {found.output.undecided}"
         verdict = replace(first.verdict, trust=Trust.UNDECIDED, summary=text, limited_by=None, findings=())
         return replace(first, step=replace(first.step, verdict=verdict))
+    if is_not_read(found.output.parsed):
+        notes = " ".join(found.output.parsed.notes)
+        text = not_read_text(found.format, found.first_line, found.text, notes)
+        verdict = replace(first.verdict, trust=Trust.UNDECIDED, summary=text, limited_by=None, findings=())
+        return replace(first, step=replace(first.step, verdict=verdict))
     levels = {one.verdict.trust for one in judged}
     if len(levels) == 1:
         return first
     worst = max(judged, key=lambda one: one.verdict.trust.rank)
     return _undecided(first, worst, tuple(_deciding(judged, found)))
+
+
+_MISSED = re.compile(
+    r"cut off|^No \S+ report|^Not the output of|prints no time|both directions|has several tests|gave no result"
+)
+"""Notes that a parser missed something, of which the tool reports neither that it failed nor that it did no work."""
+
+_FAILED = re.compile(r"failed: |^\w+: (?!.*cut off)")
+
+
+def is_not_read(parsed: ParsedTrial) -> bool:
+    """Return whether an output has no figure that could be read, and no message of the tool that explains it."""
+    failed = any(_FAILED.search(note) and not _MISSED.search(note) for note in parsed.notes)
+    missed = not parsed.notes or any(map(_MISSED.search, parsed.notes))
+    return not parsed.figures and missed and not failed
+
+
+def not_read_text(format_title: str, number: int, text: str, notes: str = "") -> str:
+    """Return that an output was recognised in a line of a text and has no figure that could be read, and what to do."""
+    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    seen = f"Not read: {format_title} in line {number} (“{printable_message(line, LONGEST_QUOTE)}”), without a figure."
+    remedy = "Give the output as the tool printed it, or its JSON."
+    return " ".join(part for part in (seen, notes, remedy) if part)
+
+
+LONGEST_QUOTE = 60
+"""Characters of a line that are quoted."""
 
 
 def _deciding(judged: Sequence[JudgedOutput], found: FoundOutput) -> Iterator[str]:

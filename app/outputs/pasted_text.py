@@ -1,9 +1,11 @@
-"""Text as people paste it: without mail quoting, terminal colours, prompts, indentation and hard line breaks."""
+"""Text as people paste it: without terminal colours, mail quoting, panes, markup, escapes and hard line breaks."""
 
 import codecs
 import html
+import quopri
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -18,17 +20,20 @@ _CONTROLS = re.compile(r"\x1b\[[0-?]{0,32}[ -/]{0,4}[@-~]|\x1b\][^\x07\x1b]{0,51
 
 _INVISIBLE = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\u200b-\u200f\u2060\ufeff]")
 _SPACES = re.compile(r"[\u00a0\u2000-\u200a\u202f\u205f\u3000]")
-_BORDER = re.compile(r"(?:[ \t]*(?:[\u2502\u2551]|<br ?/?>)|[ \t]{2,}\|)$")
-"""End of a line in a table or a pane: text after a value may hide it from the parser."""
 _QUOTE = re.compile(r"[ \t]{0,8}(?:>[ \t]?)+")
+_ENDING = re.compile(r"(?:[ \t]*<br ?/?>|[ \t]{2,}\|)$")
+"""End of a line in a table: a parser may take it for a part of the line."""
 _FENCE = re.compile(r"[ \t]*(?:```|~~~)\S*[ \t]*")
-_TIME = r"\d{1,2}:\d\d:\d\d(?:[.,]\d{1,9})?"
-_STAMP = re.compile(
-    rf"[ \t]*\[?\d{{4}}-\d\d-\d\d[T ]{_TIME}(?:Z| ?[+-]\d\d:?\d\d)?\]?[ \t]+"  # ISO 8601: containers, log collectors
-    rf"|[ \t]*[A-Z][a-z]{{2}} {{1,2}}\d{{1,2}} {_TIME} \S{{1,80}} \S{{1,60}}: "  # syslog, journalctl
-)
 _WRAPPED = range(56, 90)
 """Characters of a line that a mail program may have broken; they break at 72 to 80."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a text, and its number there, from 1. Lines that were made of one have its number."""
+
+    number: int
+    text: str
 
 
 def decoded(data: bytes) -> str:
@@ -42,51 +47,191 @@ def decoded(data: bytes) -> str:
         return data.decode("latin-1")
 
 
-def variants(text: str) -> Iterator[list[str]]:
-    """Yield the lines of `text` in each way in which they may be meant, the plainest first.
-
-    First without quoting, colours and time stamps. Then, if lines may have been broken by a mail program, rejoined.
-    """
-    lines = _cleaned(text)
-    yield lines
-    joined = _rejoined(lines)
-    if joined != lines:
-        yield joined
-
-
-def _cleaned(text: str) -> list[str]:
+def lines_of(text: str) -> list[Line]:
+    """Return the lines of `text` without what a terminal does not show, and without the encoding of a mail."""
     text = _SPACES.sub(" ", _CONTROLS.sub("", text))
-    if re.search(r"&(?:gt|lt|amp|quot|#\d{1,4});", text) and not re.search(r"</\w{1,40}>", text):  # else it is XML
-        text = html.unescape(text)
-    lines = [_INVISIBLE.sub("", line).rstrip() for line in re.split(r"\r\n|[\n\r\v\f]", text)]
-    lines = [_BORDER.sub("", line) for line in lines]
-    lines = ["" if _FENCE.fullmatch(line) else line for line in lines]
-    lines = [_QUOTE.sub("", line, count=1) if line.lstrip().startswith(">") else line for line in lines]
-    return _without(_STAMP, lines)
+    lines = (_INVISIBLE.sub("", line).rstrip() for line in re.split(r"\r+\n|[\n\r\v\f]", text))
+    return _of_mail([Line(number, line) for number, line in enumerate(lines, 1)])
 
 
-def _without(prefix: re.Pattern[str], lines: list[str]) -> list[str]:
-    """Return `lines` without `prefix` if most of those that are not empty have it."""
-    filled = [line for line in lines if line]
-    having = sum(prefix.match(line) is not None for line in filled)
-    return [prefix.sub("", line, count=1) for line in lines] if having > len(filled) / 2 else lines
+def plain(lines: Sequence[Line]) -> list[Line]:
+    """Return `lines` without mail quoting, fences and the borders of panes, which no tool prints."""
+    return _without_panes([replace(line, text=_unquoted(line.text)) for line in lines])
 
 
-def _rejoined(lines: Sequence[str]) -> list[str]:
-    """Return `lines` with each that is as long as a mail program leaves one joined with a short one after it."""
-    found: list[str] = []
-    before = 0
+def _unquoted(line: str) -> str:
+    if line.lstrip(" \t").startswith(">"):
+        line = _QUOTE.sub("", line, count=1)
+    return "" if _FENCE.fullmatch(line) else line
+
+
+def without_ending(line: Line) -> Line:
+    """Return a line without the border of a table after it."""
+    return replace(line, text=_ENDING.sub("", line.text))
+
+
+# Panes: text side by side in a terminal, and boxes around it
+
+
+_BORDER = re.compile("[\u2502\u2503\u2551]")
+
+
+def _without_panes(lines: list[Line]) -> list[Line]:
+    """Return `lines` with the text of each pane below that of the pane at its left."""
+    split = [_BORDER.split(line.text) for line in lines]
+    bordered = [parts for parts in split if len(parts) > 1]
+    if not bordered:
+        return lines
+    boxed = sum(not parts[0].strip() for parts in bordered) > len(bordered) / 2
+    panes: list[list[Line]] = []
+    for line, parts in zip(lines, split, strict=True):
+        for at, part in enumerate(parts[1:] if boxed and len(parts) > 1 else parts):
+            if at == len(panes):
+                panes.append([])
+            panes[at].append(replace(line, text=part.rstrip()))
+    return [line for pane in panes for line in pane]
+
+
+# Markup, and texts inside strings
+
+
+_TAG = re.compile(r"</?[A-Za-z][\w-]{0,40}(?:\s[^<>]{0,1000})?/?>")
+_BREAK = re.compile(
+    r"<br ?/?>|</?(?:p|div|pre|tr|li|h\d)\b[^<>]{0,1000}>|\{(?:code|noformat)[^{}]{0,80}\}|\[/?(?:code|pre|quote)\]",
+    re.IGNORECASE,
+)
+"""A line break of HTML, and the beginning and end of a block in it, in Jira and in forums."""
+_MARKUP = re.compile(rf"&(?:gt|lt|amp|quot|nbsp|#x?\w{{1,6}});|{_BREAK.pattern}|</?(?:code|span|td)\b", re.IGNORECASE)
+_QUOTED_PRINTABLE = re.compile(r"=(?:[0-9A-F]{2}|$)")
+_SURE = re.compile("=(?:3D|$)")
+"""An encoded = and the end of a line that goes on."""
+_STRING = re.compile(r"""(?<!\\)(["'])((?:\\.|(?!\1)[^\\])*)(?:\1|$)""")
+"""A string with quotation marks; the rest of the line if its end is missing."""
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))", re.DOTALL)
+_ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "", "f": ""}
+_CELL = re.compile(r'(?:[^"]{0,1000},)?"(?=[^"])')
+"""The beginning of a cell with several lines in a table of CSV."""
+
+DEEPEST = 3
+"""Strings in strings that are decoded."""
+
+
+def decoded_lines(lines: Sequence[Line]) -> list[Line]:
+    """Return `lines` without HTML, the escapes of strings that contain several lines, and cells of CSV."""
+    found = list(lines)
+    if any(_MARKUP.search(line.text) for line in found):
+        found = [part for line in found for part in _without_tags(line)]
+    for _ in range(DEEPEST):
+        if not any("\\n" in line.text for line in found):
+            break
+        found = [part for line in found for part in _in_strings(line)]
+    return _of_cells(found)
+
+
+def _of_mail(lines: Sequence[Line]) -> list[Line]:
+    """Return `lines` without the encoding quoted-printable (RFC 2045, 6.7), if each = in them belongs to it."""
+    marks = sum(line.text.count("=") for line in lines)
+    if not any(_SURE.search(line.text) for line in lines) or marks != sum(
+        len(_QUOTED_PRINTABLE.findall(line.text)) for line in lines
+    ):
+        return list(lines)
+    found: list[Line] = []
+    goes_on = False
     for line in lines:
-        if before in _WRAPPED and line.strip() and len(line) < before:
-            found[-1] = f"{found[-1]} {line.strip()}"
+        text = line.text.removesuffix("=")
+        if goes_on:
+            found[-1] = replace(found[-1], text=found[-1].text + text)
         else:
-            found.append(line)
-        before = len(line)
+            found.append(replace(line, text=text))
+        goes_on = line.text.endswith("=")
+    return [replace(each, text=quopri.decodestring(each.text.encode()).decode("utf-8", "replace")) for each in found]
+
+
+def _of_cells(lines: Sequence[Line]) -> list[Line]:
+    """Return `lines` without the quotation marks of the cells of CSV (RFC 4180) that contain several lines."""
+    found: list[Line] = []
+    inside = False
+    for line in lines:
+        text, odd = line.text, line.text.count('"') % 2 == 1
+        opening = None if inside or not odd else _CELL.match(text)
+        if opening is not None:
+            text = text[opening.end() :]
+        elif inside and odd:
+            text = text.removesuffix('"')
+        if inside or opening is not None:
+            text = text.replace('""', '"')
+        inside = opening is not None or (inside and not odd)
+        found.append(replace(line, text=text))
     return found
 
 
-def dedented(lines: Sequence[str]) -> list[str]:
-    """Return `lines` without the blanks that the first one begins with, as far as they have them."""
-    first = next((line for line in lines if line.strip()), "")
+def _without_tags(line: Line) -> Iterator[Line]:
+    parts = _BREAK.split(line.text)
+    filled = [part for part in parts if part.strip()] if len(parts) > 1 else parts
+    for part in filled or [""]:
+        yield replace(line, text=_SPACES.sub(" ", html.unescape(_TAG.sub("", part))).rstrip())
+
+
+def _in_strings(line: Line) -> Iterator[Line]:
+    """Yield the lines in the strings of `line` that have escaped line breaks; without one, the line itself."""
+    inner = [match[2] for match in _STRING.finditer(line.text) if "\\n" in match[2]]
+    if not inner:
+        yield line
+    for text in inner:
+        for each in lines_of(unescaped(text).removesuffix("\n")):
+            yield replace(each, number=line.number)
+
+
+def unescaped(text: str) -> str:
+    """Return `text` without the escapes of a string of JSON or a programming language."""
+    return _ESCAPE.sub(_of_escape, text)
+
+
+def _of_escape(match: re.Match[str]) -> str:
+    code = match[1] or match[2]
+    return chr(int(code, 16)) if code else _ESCAPED.get(match[3], match[3])
+
+
+# Broken lines
+
+
+def rejoined(lines: Sequence[Line], has_own: Callable[[str], bool]) -> list[Line]:
+    """Return `lines` with each that is as long as a mail program leaves one joined with a short one after it.
+
+    A line that is one of a tool by itself, for which `has_own` is true, does not go on from another.
+    """
+    found: list[Line] = []
+    before = 0
+    for line in lines:
+        if before in _WRAPPED and line.text.strip() and len(line.text) < before and not has_own(line.text):
+            found[-1] = replace(found[-1], text=f"{found[-1].text} {line.text.strip()}")
+        else:
+            found.append(line)
+        before = len(line.text)
+    return found
+
+
+FEWEST_CUT = 2
+"""Lines as wide as a terminal, after which it has cut the longer ones."""
+
+
+def uncut(lines: Sequence[Line], has_own: Callable[[str], bool]) -> list[Line]:
+    """Return `lines` with each that is as wide as the terminal joined with the next one, which continues it."""
+    widest = max((len(line.text) for line in lines), default=0)
+    if widest < _WRAPPED[0] or sum(len(line.text) == widest for line in lines) < FEWEST_CUT:
+        return list(lines)
+    found: list[Line] = []
+    goes_on = False
+    for line in lines:
+        if goes_on and not has_own(line.text):
+            found[-1] = replace(found[-1], text=found[-1].text + line.text)
+        else:
+            found.append(line)
+        goes_on = len(line.text) == widest
+    return found
+
+
+def dedented(lines: Sequence[str], first: str) -> list[str]:
+    """Return `lines` without the blanks that `first` begins with, as far as they have them."""
     most = len(first) - len(first.lstrip(" \t"))
     return [line[min(most, len(line) - len(line.lstrip(" \t"))) :] for line in lines]

@@ -1,12 +1,17 @@
 """Find the outputs of tools in a text, by content: JSON documents first, then lines of text."""
 
+import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
-from app.outputs.pasted_text import dedented, variants
+from app.outputs.pasted_text import Line, decoded_lines, dedented, lines_of, plain, rejoined, uncut, without_ending
+from app.outputs.surroundings import without_panes, without_surroundings
 from suites import registry
+from suites.command.program_rules import name_of, starts
+from suites.command_line import lines_of as shell_commands
 from suites.command_line import without_prompts
 from suites.line_parser import MAXIMUM_LINE
 from suites.outputs import OutputFormat, ToolOutput
@@ -21,6 +26,9 @@ MOST_ENDLESS = 20
 MOST_OUTPUTS = 1000
 """Outputs of one text that are read."""
 
+AROUND = 200
+"""Lines before the first and after the last line of a tool that may state something about its output."""
+
 _LONGEST_COMMAND = 8192
 """Characters of a command line that is read."""
 
@@ -30,12 +38,27 @@ _OPTION = re.compile(r"-{1,2}[A-Za-z][\w-]*(?:[= ].*)?|\w{1,20}=\S+|\S+\.fio|run
 _TOKENS = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]')
 """Strings and brackets of JSON."""
 
+_OPENED = re.compile(r"(?:^|(?<=[\s=:>(|,]))(?:\{(?=\s*(?:$|\"))|\[(?=\s*(?:$|[\[{])))")
+"""The bracket that begins a document or a value in one."""
+
+_NAMED_VALUE = re.compile(r'[^{]*(?:"\s*:(?:\\t|[\s\[{"\\])*|[}\]],\s*)$')
+"""What precedes a value in a line of a document with several lines."""
+
+_JSON_LINE = re.compile(r"\s*(?:[\"{}\[\]:,\d-]|true\b|false\b|null\b|$)")
+"""A line that may be inside a document."""
+
+MOST_COPIED = 2**30
+"""Characters after documents in their last line in which others are sought, counted anew after each."""
+
+MOST_OPENED = 8
+"""Brackets of a line at which a document may begin."""
+
 
 @dataclass(frozen=True, slots=True)
 class FoundOutput:
-    """A result in a text: its format, the text it was read from, its lines there (from 1), and the command line.
+    """A result in a text: its format, the text it was read from, its first line (from 1), and the command line.
 
-    `command` is empty if the text has none before the output.
+    `command` is empty if the text has none before the output; one that is a loop precedes several.
     """
 
     format: str
@@ -46,21 +69,42 @@ class FoundOutput:
 
 
 @dataclass(frozen=True, slots=True)
+class UnreadOutput:
+    """Lines of a format without a figure that could be read: the format, and the first of these lines."""
+
+    format: str
+    line: Line
+
+
+@dataclass(frozen=True, slots=True)
 class Recognition:
     """The results in a text, and the number of its lines, without empty ones, that belong to none.
 
-    `cut_off`: it has a JSON document without an end.
+    `cut_off`: it has a JSON document without an end. `own_lines` are the lines of known formats and command lines.
     """
 
     found: tuple[FoundOutput, ...] = ()
     left_over: int = 0
     cut_off: bool = False
+    unread: tuple[UnreadOutput, ...] = ()
+    own_lines: int = 0
 
     @property
-    def score(self) -> tuple[int, int, int]:
-        """How much was read: complete results, figures, and fewer lines left over."""
+    def score(self) -> tuple[int, int, int, int]:
+        """How much was read: complete results, figures, stated values, and lines of tools."""
+        outputs = [one.output for one in self.found]
+        return (
+            sum(one.parsed.complete for one in outputs),
+            sum(len(one.parsed.figures) for one in outputs),
+            sum(len(one.stated) for one in outputs),
+            self.own_lines,
+        )
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing but documents was in the text, and each was read."""
         parsed = [one.output.parsed for one in self.found]
-        return sum(one.complete for one in parsed), sum(len(one.figures) for one in parsed), -self.left_over
+        return bool(parsed) and not (self.left_over or self.own_lines) and all(one.complete for one in parsed)
 
 
 @cache
@@ -69,88 +113,200 @@ def formats() -> Mapping[OutputFormat, str]:
     return registry.output_formats()
 
 
+@cache
+def _lines_of_tools(*, only_first: bool = False) -> re.Pattern[str]:
+    """Return the pattern of the lines of every format, or of those with which outputs begin."""
+    patterns = (pattern for each in formats() for pattern in ((each.first,) if only_first else (each.first, each.line)))
+    texts = dict.fromkeys(_unnamed(pattern) for pattern in patterns if pattern is not None)
+    return re.compile("|".join(f"(?:{text})" for text in texts))
+
+
+def _unnamed(pattern: re.Pattern[str]) -> str:
+    """Return a pattern whose groups have no names, which must differ in one pattern."""
+    text = re.sub(r"\(\?P<\w+>", "(?:", pattern.pattern)
+    return f"(?i:{text})" if pattern.flags & re.IGNORECASE else text
+
+
+@cache
+def _within_line() -> re.Pattern[str]:
+    """Return the pattern of text of a tool, or the beginning of a document, after something else in a line.
+
+    It begins no word and no number that has begun before, and no ornament of equals signs.
+    """
+    return re.compile(rf"(?<![\w.])(?!(?<==)=)(?:{_lines_of_tools().pattern}|\{{(?:$|\s*\"\w)|\[$)")
+
+
+LONGEST_PREFIX = 200
+"""Characters of a line in which the text of a tool is sought."""
+
+
+def own_text(line: str) -> int | None:
+    """Return the position in a line at which text of a tool begins; None if it has none."""
+    if begins_own(line):
+        return 0
+    match = _within_line().search(line, 1, 2 * LONGEST_PREFIX)
+    if match is None or match.start() > LONGEST_PREFIX or _NAMED_VALUE.match(line, 0, match.start()):
+        return None
+    return match.start()
+
+
+def begins_own(line: str) -> bool:
+    """Return whether `line` has text of a tool from its beginning, or begins a document."""
+    return has_own(line) or line.strip() in {"{", "["}
+
+
+def has_own(line: str) -> bool:
+    """Return whether only an output of a known tool has `line`."""
+    return _lines_of_tools().match(line.strip()) is not None
+
+
 def recognise(text: str) -> Recognition:
-    """Return the results in `text`, read in the way of variants() that gives most."""
-    return max((_read_lines(lines) for lines in variants(text)), key=lambda one: one.score, default=Recognition())
+    """Return the results in `text`, read in the way that gives most; of ways that give the same, the plainest counts.
+
+    As it is; without the encodings of mail, HTML and strings; each of these without prefixes; the best of them with the
+    lines rejoined that a mail program or a terminal broke.
+    """
+    lines = lines_of(text)
+    first, second = (without_panes(plain(given), begins_own) for given in (lines, decoded_lines(lines)))
+    best, best_lines = _read_lines(first), first
+    for given in [] if best.is_whole else [first] if first == second else [first, second]:
+        for reading in (given, without_surroundings(given, own_text, begins_own)):
+            best, best_lines = _better(best, best_lines, reading)
+    for join in () if best.is_whole else (rejoined, uncut):
+        best, best_lines = _better(best, best_lines, join(best_lines, has_own))
+    return best
 
 
-@dataclass(slots=True)
-class _Line:
-    number: int
-    text: str
+def _better(best: Recognition, lines: list[Line], other: list[Line]) -> tuple[Recognition, list[Line]]:
+    """Return what was read of `lines`, or of the `other` ones if it is more, and these lines."""
+    if best.is_whole or other == lines:
+        return best, lines
+    read = _read_lines(other)
+    return (read, other) if read.score > best.score else (best, lines)
 
 
-def _read_lines(lines: Sequence[str]) -> Recognition:
-    numbered = [_Line(number, text) for number, text in enumerate(lines, 1)]
-    found, rest, cut_off = _documents(numbered)
-    left = 0
+def _read_lines(lines: Sequence[Line]) -> Recognition:
+    found, rest, cut_off = _documents([without_ending(line) for line in lines])
+    left = own = 0
+    unread: list[UnreadOutput] = []
+    loop = ""
     for segment in _segments(rest):
-        results = list(_read_segment(segment)) if len(found) < MOST_OUTPUTS else []
-        found += results
+        command = next((line.command for line in reversed(segment) if line.command), loop)
+        loop = command if is_loop(command) else ""
+        results = list(_read_segment(segment, command)) if len(found) < MOST_OUTPUTS else []
+        found += [one for one in results if isinstance(one, FoundOutput)]
+        unread += [one for one in results if isinstance(one, UnreadOutput)]
+        own += sum(line.is_own or bool(line.command) for line in segment)
         left += 0 if results else sum(bool(line.text.strip()) for line in segment)
-    return Recognition(tuple(sorted(found, key=lambda one: one.first_line)), left, cut_off)
+    return Recognition(tuple(sorted(found, key=lambda one: one.first_line)), left, cut_off, tuple(unread), own)
 
 
-# JSON documents, at the beginning of a line or after a prompt
+# JSON documents
+
+
+@dataclass(frozen=True, slots=True)
+class _Document:
+    """A document: its text, the number of its lines, and the text before it in its first and after it in its last."""
+
+    text: str
+    lines: int
+    before: str
+    after: str
 
 
 @dataclass(slots=True)
 class _Documents:
-    """Documents that are read together: their format, lines and text."""
+    """Documents that are read together: their format, texts, first line and command line."""
 
     format: OutputFormat
-    lines: list[_Line]
+    texts: list[str]
+    number: int
     command: str
 
 
-def _documents(lines: Sequence[_Line]) -> tuple[list[FoundOutput], list[_Line], bool]:
+def _documents(lines: Sequence[Line]) -> tuple[list[FoundOutput], list[Line], bool]:
     """Return the results in the documents of `lines`, the lines outside of these, and whether one has no end."""
     groups: list[_Documents] = []
-    rest: list[_Line] = []
-    at, endless, last = 0, 0, -1
-    while at < len(lines):
-        line = lines[at]
-        may_begin = line.text.lstrip()[:1] in {"{", "["} and endless < MOST_ENDLESS and len(groups) < MOST_OUTPUTS
-        end = _document_end(lines, at) if may_begin else None
-        endless += may_begin and end is None
-        own = [] if end is None else lines[at:end]
-        known = _format_of("\n".join(one.text for one in own)) if own else None
-        if known is None:
+    rest: list[Line] = []
+    waiting = list(reversed(lines))
+    endless, copied, last = 0, 0, -1
+    while waiting:
+        line = waiting[-1]
+        document, known = None, None
+        for opened in itertools.islice(_OPENED.finditer(line.text), MOST_OPENED):
+            if endless >= MOST_ENDLESS or len(groups) >= MOST_OUTPUTS:
+                break
+            document = _document(waiting, opened.start())
+            endless += document is None
+            known = None if document is None else _format_of(document.text)
+            if known is not None or document is None or not _may_contain(document.text):
+                break
+        if document is None or known is None:
             rest.append(replace(line, text=line.text[:MAXIMUM_LINE]))
             last = last if not line.text.strip() else -1
-            at += 1
+            waiting.pop()
             continue
+        if document.before.strip():
+            rest.append(replace(line, text=document.before[:MAXIMUM_LINE]))
+            last = -1
+        end = waiting[-document.lines]
+        del waiting[-document.lines :]
+        copied += len(document.after)
+        if copied < MOST_COPIED and document.after.strip():
+            waiting.append(replace(end, text=document.after))
         if known.joined and last >= 0 and groups[last].format is known:
-            groups[last].lines += own
+            groups[last].texts.append(document.text)
         else:
-            groups.append(_Documents(known, list(own), _command_before(rest)))
+            groups.append(_Documents(known, [document.text], line.number, _command_before(rest)))
             last = len(groups) - 1
-        at += len(own)
-    return [found for group in groups for found in _read_group(group)], rest, endless > 0
+    cut_off = endless > 0 and any(_keys().search(line.text) for line in rest)
+    return [found for group in groups for found in _read_group(group)], rest, cut_off
 
 
 def _read_group(group: _Documents) -> Iterator[FoundOutput]:
-    text = "\n".join(one.text for one in group.lines)
-    for output in group.format.read(text, group.command or None):
-        yield FoundOutput(group.format.title, output, text, group.lines[0].number, group.command)
+    text = "\n".join(group.texts)
+    for output in group.format.read(text, command_of_tool(group.command) or None):
+        yield FoundOutput(group.format.title, output, text, group.number, group.command)
 
 
-def _document_end(lines: Sequence[_Line], at: int) -> int | None:
-    """Return the index after the last line of the document that begins in line `at`; None if it does not end."""
+def _document(waiting: Sequence[Line], start: int) -> _Document | None:
+    """Return the document that begins at `start` of the last line of `waiting`, which are reversed; None if it does
+    not end.
+    """
     depth = 0
-    for index in range(at, len(lines)):
-        for word in _TOKENS.findall(lines[index].text):
-            if word[0] == '"':
-                continue
-            depth += 1 if word in "{[" else -1
-            if depth == 0:
-                return index + 1
-        if depth <= 0:
+    texts: list[str] = []
+    before = waiting[-1].text[:start]
+    blanks = len(before) - len(before.lstrip(" \t"))
+    for count, line in enumerate(reversed(waiting), 1):
+        text = line.text[start:] if count == 1 else line.text
+        if count > 1 and not _JSON_LINE.match(text):
             return None
+        for match in _TOKENS.finditer(text):
+            if match[0][0] == '"':
+                continue
+            depth += 1 if match[0] in "{[" else -1
+            if depth == 0:
+                texts.append(text[: match.end()])
+                whole = "\n".join(one[min(blanks, len(one) - len(one.lstrip(" \t"))) :] for one in texts)
+                return _Document(whole, count, before, text[match.end() :])
+        texts.append(text)
     return None
 
 
+@cache
+def _keys() -> re.Pattern[str]:
+    names = {key for each in formats() for key in each.keys if " " in key or len(key) > len("version")}
+    return re.compile("|".join(f'"{re.escape(name)}"' for name in sorted(names)))
+
+
+def _may_contain(text: str) -> bool:
+    """Return whether `text` has the names of a known document."""
+    return any(each.keys and all(f'"{key}"' in text for key in each.keys) for each in formats())
+
+
 def _format_of(text: str) -> OutputFormat | None:
+    if not _may_contain(text):
+        return None
     try:
         content = read_json(text)
     except ValueError:
@@ -161,25 +317,40 @@ def _format_of(text: str) -> OutputFormat | None:
 # Lines of text
 
 
-def _segments(lines: Sequence[_Line]) -> Iterator[list[_Line]]:
+@dataclass(frozen=True, slots=True)
+class _TextLine:
+    """A line with its command line, if it is one, whether only a tool has it, and the tools whose output it begins."""
+
+    number: int
+    text: str
+    command: str
+    is_own: bool
+    begun: frozenset[str]
+
+
+def _text_line(line: Line) -> _TextLine:
+    text, is_own = line.text, has_own(line.text)
+    return _TextLine(line.number, text, command_of(text), is_own, _begun_by(text) if is_own else frozenset())
+
+
+def _segments(lines: Iterable[Line]) -> Iterator[list[_TextLine]]:
     """Yield `lines` in parts, each with one output: a line that begins one ends the part before, as does a prompt.
 
     Lines that begin an output follow one another where it has several such, as one for each job.
     """
-    segment: list[_Line] = []
+    segment: list[_TextLine] = []
     beginning: frozenset[str] = frozenset()
     only_begun = True
-    for line in lines:
-        begun = _begun_by(line.text)
-        prompt = is_command(line.text)
-        if segment and (prompt or (begun and not (only_begun and (begun & beginning or not beginning)))):
+    for line in map(_text_line, lines):
+        begun = line.begun
+        if segment and (line.command or (begun and not (only_begun and (begun & beginning or not beginning)))):
             yield segment
             segment, beginning, only_begun = [], frozenset(), True
         segment.append(line)
         if begun:
             beginning = begun
-        elif line.text.strip() and beginning:
-            only_begun = only_begun and not _has_line(line.text)
+        elif line.is_own and beginning:
+            only_begun = False
     if segment:
         yield segment
 
@@ -187,65 +358,89 @@ def _segments(lines: Sequence[_Line]) -> Iterator[list[_Line]]:
 def _begun_by(line: str) -> frozenset[str]:
     """Return the tools whose output begins with `line`."""
     stripped = line.strip()
-    return frozenset(tool for each, tool in formats().items() if each.begins(stripped)) if stripped else frozenset()
+    if not _lines_of_tools(only_first=True).match(stripped):
+        return frozenset()
+    return frozenset(tool for each, tool in formats().items() if each.begins(stripped))
 
 
-def _has_line(line: str) -> bool:
-    return any(each.has(line.strip()) for each in formats())
-
-
-def _read_segment(segment: Sequence[_Line]) -> Iterator[FoundOutput]:
-    """Yield the results of the format that reads most of a segment."""
-    command = _command_before(segment)
-    lines = dedented([line.text for line in segment if not is_command(line.text)])
-    text = "\n".join(lines) + "\n"
-    best: tuple[tuple[int, ...], OutputFormat, tuple[ToolOutput, ...]] | None = None
-    for each in formats():
-        own = sum(each.has(line.strip()) for line in lines if line.strip())
-        if not own:
-            continue
-        results = tuple(each.read(text, command or None))
-        begun = sum(each.begins(line.strip()) for line in lines)
-        figures = sum(len(one.parsed.figures) for one in results)
-        score = (sum(one.parsed.complete for one in results), begun, figures, own)
-        decided = begun or any(one.undecided for one in results)
-        if (figures or (decided and results)) and (best is None or score > best[0]):
-            best = score, each, results
+def _read_segment(segment: Sequence[_TextLine], command: str) -> Iterator[FoundOutput | UnreadOutput]:
+    """Yield the results of the format that reads most of a segment, or that of which nothing can be read."""
+    at = [index for index, line in enumerate(segment) if line.is_own and not line.command]
+    if not at:
+        return
+    first = segment[at[0]]
+    stripped = [segment[index].text.strip() for index in at]
+    own = {each: count for each in formats() if (count := sum(map(each.has, stripped)))}
+    tool_command = command_of_tool(command) or None
+    best: tuple[tuple[int, ...], str, str, tuple[ToolOutput, ...]] | None = None
+    for start in sorted({max(0, at[0] - AROUND), at[0]}):  # what precedes may belong to the output, or hide it
+        near = [line.text for line in segment[start : at[-1] + 1 + AROUND] if not line.command]
+        text = "\n".join(dedented(near, first.text)) + "\n"
+        for each, count in own.items():
+            results = tuple(each.read(text, tool_command))
+            begun = sum(map(each.begins, stripped))
+            figures = sum(len(one.parsed.figures) for one in results)
+            score = (sum(one.parsed.complete for one in results), begun, figures, count)
+            decided = begun or any(one.undecided for one in results)
+            if (figures or (decided and results)) and (best is None or score > best[0]):
+                best = score, each.title, text, results
     if best is not None:
-        yield from (FoundOutput(best[1].title, one, text, segment[0].number, command) for one in best[2])
+        yield from (FoundOutput(best[1], one, best[2], first.number, command) for one in best[3])
+    elif max(own.values()) > 1 or first.begun:
+        title = max(own, key=lambda each: own[each]).title
+        yield UnreadOutput(title, Line(first.number, first.text.strip()))
 
 
 # Command lines
 
 
 @cache
-def _programs() -> frozenset[str]:
-    return frozenset(name for suite in registry.readable() for name in suite.program.names)
+def _programs() -> re.Pattern[str]:
+    names = {name for suite in registry.readable() for name in suite.program.names}
+    return re.compile(rf"(?<![\w.-])(?:{'|'.join(map(re.escape, sorted(names)))})(?![\w.-])")
 
 
-def is_command(line: str) -> bool:
-    """Return whether `line` is the command line of a tool: after a prompt, or the tool's name and options."""
-    return bool(command_of(line))
+_SHELL_WORDS = {"do", "then", "else", "{", "(", "+", "++"}
+"""Words before a command; set -x prints + before each."""
+
+_LOOPS = {"for", "while", "until", "xargs", "repeat"}
 
 
 def command_of(line: str) -> str:
-    """Return the command line of a tool in `line`, without its prompt; empty if there is none."""
-    if len(line) > _LONGEST_COMMAND:
+    """Return the command line of a tool in `line`, without its prompt; empty if there is none.
+
+    After a prompt, or with options after the name of the tool, which may stand in a loop or before a pipe.
+    """
+    if len(line) > _LONGEST_COMMAND or not _programs().search(line):
         return ""
-    plain = without_prompts(line).strip()
-    words = plain.split()
-    prompted = plain != line.strip()
-    at = 1 if words[:1] == ["sudo"] else 0
-    name = words[at].rpartition("/")[2] if len(words) > at else ""
-    if name not in _programs() or not (prompted or any(_OPTION.fullmatch(word) for word in words[at + 1 :])):
-        return ""
-    return plain
+    typed = without_prompts(line).strip()
+    command = command_of_tool(typed)
+    options = command.split()[1:]
+    return typed if command and (typed != line.strip() or any(map(_OPTION.fullmatch, options))) else ""
 
 
-def _command_before(lines: Sequence[_Line]) -> str:
-    """Return the last command line among `lines`, with the lines that continue it."""
-    for at in range(len(lines) - 1, -1, -1):
-        command = command_of(lines[at].text)
-        if command:
-            return command
+def command_of_tool(typed: str) -> str:
+    """Return the command of a tool alone in a command line; empty if there is none."""
+    for words in _commands(typed):
+        at = next((at for at, word in enumerate(words) if word not in _SHELL_WORDS), 0)
+        for program in starts(words[at:])[0]:
+            if _programs().fullmatch(name_of(words[at + program])):
+                return shlex.join(word for word in words[at + program :] if word[:2] not in {"> ", "< "})
     return ""
+
+
+def is_loop(typed: str) -> bool:
+    """Return whether a command line runs a command several times."""
+    return bool(typed) and any(not _LOOPS.isdisjoint(words) for words in _commands(typed))
+
+
+def _commands(typed: str) -> list[list[str]]:
+    try:
+        return shell_commands(typed)
+    except ValueError:
+        return [typed.split()]
+
+
+def _command_before(lines: Sequence[Line]) -> str:
+    """Return the last command line among `lines`."""
+    return next((command for line in reversed(lines) if (command := command_of(line.text))), "")

@@ -3,41 +3,62 @@
 import base64
 import gzip
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from importlib.resources import files
 from typing import Any
 
-from app.hosts.facts_rows import as_text, fact_rows
+from app.comparison.comparison import run_name
 from app.output import escaped
-from app.plans.plan import host_label
 from app.records import RunRecord, SampleSeries
-from app.report_image.panels import ReportStep, panels, sweep_plots
+from app.report_image.panels import Panel, ReportStep, panels, sweep_plots
+from app.report_image.report import steps_of_sides
+from app.sharing.compared_runs import RIGHT, ComparedRuns
+from app.sharing.run_content import RESULT_HEAD, RESULT_RIGHT, result_cells, run_content
 from app.sharing.svg_plots import SvgPlot, svg_plot
-from app.sharing.ticket import command_lines
-from app.step_results import basis_text, host_lines, step_results
-from app.summary import notes_text
-from app.verdict.listing import listed, without_repetitions
 from app.version import VERSION
-from suites.quantities import count_text, first_upper
+from suites.quantities import count_text
 
 MOST_PLOTS = 24
-"""Plots of a run."""
+"""Plots of a run, and of a comparison."""
 
 LEVEL = 9
 """Of gzip: the record is written once and sent often."""
 
+NAMED = 3
+"""Runs that the title of a report names."""
+
 
 def html_report(
-    records: Sequence[RunRecord], samples: Mapping[str, SampleSeries], library: bytes, *, redacted: bool
+    records: Sequence[RunRecord],
+    samples: Mapping[str, SampleSeries],
+    library: bytes,
+    compared: ComparedRuns | None = None,
+    *,
+    redacted: bool,
 ) -> bytes:
-    """Return the report of runs as HTML with their library file in it. All texts are escaped."""
+    """Return the report of runs as HTML with their library file in it, after a comparison if there is one.
+
+    All texts are escaped.
+    """
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, finalize=_printable)
     template = environment.from_string((files("resources") / "report.html").read_text("utf-8"))
+    runs = [run_content(record) for record in records]
+    more = f" and {len(runs) - NAMED} more" if len(runs) > NAMED else ""
+    names = ", ".join(run.title for run in runs[:NAMED]) + more
     text = template.render(
-        title=", ".join(first_upper(record.plan.name) for record in records),
+        title=names if compared is None else f"{compared.title}: {names}",
         version=VERSION,
-        runs=[_run(record, samples) for record in records],
+        compared=compared,
+        plots_compared=[] if compared is None else list(_plots_compared(compared)),
+        right=RIGHT,
+        result_head=RESULT_HEAD,
+        result_right=RESULT_RIGHT,
+        runs=[
+            (run, [result_cells(one) for one in run.results], list(_plots(record, samples)))
+            for run, record in zip(runs, records, strict=True)
+        ],
         count=count_text(len(records), "run"),
         sharing="Names, addresses, ids and paths were replaced." if redacted else "Nothing in it was redacted.",
         library=base64.b64encode(gzip.compress(library, LEVEL, mtime=0)).decode(),
@@ -48,37 +69,6 @@ def html_report(
 def _printable(value: Any) -> Any:
     """Return a text without control characters, which HTML does not allow."""
     return escaped(value, but="\n\t") if type(value) is str else value
-
-
-def _run(record: RunRecord, samples: Mapping[str, SampleSeries]) -> dict[str, Any]:
-    repetition = record.plan.repetition
-    return {
-        "title": first_upper(record.plan.name),
-        "question": record.plan.question,
-        "ending": record.ending,
-        "verdict": "" if record.verdict is None else record.verdict.summary,
-        "results": [
-            {
-                "step": one.step, "host": host_label(one.host), "metric": one.metric, "figure": one.figure,
-                "detail": one.detail, "interval": one.interval, "n": one.n, "judgement": one.judgement,
-            }
-            for one in step_results(record)
-        ],
-        "plots": list(_plots(record, samples)),
-        "findings": without_repetitions(listed(record)),
-        "commands": "\n".join(command_lines(record)),
-        "notes": list(_notes(record)),
-        "hosts": [
-            (line, as_text(fact_rows(facts)) if (facts := record.facts_before.get(host)) else "none")
-            for line, host in zip(host_lines(record), record.plan.hosts, strict=True)
-        ],
-        "method": (
-            f"Repetition: {repetition.policy.value}, {count_text(repetition.trials, 'trial')}, "
-            f"{count_text(repetition.warm_ups, 'warm-up')}, order {record.plan.order.value}. Values are geometric "
-            "means of the counted trials, intervals are Student’s t on their logarithms."
-        ),
-        "basis": basis_text(record),
-    }  # fmt: skip
 
 
 def _plots(record: RunRecord, samples: Mapping[str, SampleSeries]) -> Iterator[tuple[str, SvgPlot]]:
@@ -92,9 +82,26 @@ def _plots(record: RunRecord, samples: Mapping[str, SampleSeries]) -> Iterator[t
                 yield step.name, plot
 
 
-def _notes(record: RunRecord) -> Iterator[str]:
-    for step in record.plan.steps:
-        for host in record.plan.hosts:
-            trials = record.trials_of(step.name, host)
-            for note in notes_text((each.trial.title, each.notes) for each in trials):
-                yield f"{step.name} on {host_label(host)}: {note}"
+def _plots_compared(compared: ComparedRuns) -> Iterator[tuple[str, list[tuple[str, SvgPlot]]]]:
+    """Yield for each step and metric its plot of each side that has one, all with the same axes."""
+    number = 0
+    for steps in steps_of_sides(compared.records):
+        name = next(step.name for step in steps if step is not None)
+        found: dict[str, list[tuple[int, Panel]]] = {}
+        for side, (record, step) in enumerate(zip(compared.records, steps, strict=True)):
+            shown = ReportStep([record], [step], compared.samples, [])
+            for panel in sweep_plots(shown) or panels(shown):
+                found.setdefault(panel.metric.name, []).append((side, panel))
+        for beside in found.values():
+            top, end = _ends([panel for _, panel in beside])
+            plots = [(run_name(side), svg_plot(replace(panel, top=top, end=end))) for side, panel in beside]
+            drawn = [(side, plot) for side, plot in plots if plot is not None]
+            number += len(drawn)
+            if len(drawn) > 1 and number <= MOST_PLOTS:
+                yield f"{name}: {drawn[0][1].title}", drawn
+
+
+def _ends(beside: Sequence[Panel]) -> tuple[float, float]:
+    """Return the greatest value and the greatest position of some plots."""
+    curves = [curve for panel in beside for curve in panel.curves]
+    return max(max(curve.values, default=0.0) for curve in curves), max(max(one.times, default=0.0) for one in curves)

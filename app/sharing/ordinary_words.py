@@ -32,7 +32,7 @@ def ordinary_words() -> frozenset[str]:
     pages = files("resources") / "help"
     texts += [_EXAMPLES.sub(" ", page.read_text("utf-8")) for page in pages.iterdir() if page.name.endswith(".md")]
     for suite in SUITES:
-        texts += [suite.id, suite.title, suite.tool]
+        texts += [suite.id, suite.title, suite.tool, *(name for one in suite.other_programs for name in one.names)]
         for parameter in suite.parameters:
             texts += [parameter.name, parameter.title, parameter.help, parameter.option]
             texts += [str(choice.value) for choice in parameter.choices]
@@ -43,3 +43,16 @@ def ordinary_words() -> frozenset[str]:
 def is_ordinary(text: str) -> bool:
     """Return whether every word of `text` is ordinary, or too short to identify a host or a person."""
     return all(len(word) < SHORTEST or word in ordinary_words() for word in words_of(text))
+
+
+@cache
+def _texts_of_presets() -> frozenset[str]:
+    from app.plans.presets import QUICK_QUESTION, presets
+
+    texts = (str(one.content.get(key, "")) for one in presets() for key in ("name", "question"))
+    return frozenset((QUICK_QUESTION, *texts))
+
+
+def is_own_text(text: str) -> bool:
+    """Return whether the user wrote `text`: it is neither empty nor that of a preset."""
+    return bool(text.strip()) and text not in _texts_of_presets()

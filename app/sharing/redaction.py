@@ -2,74 +2,26 @@
 
 import getpass
 import ipaddress
+import json
 import re
 import socket
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from app.hosts.hosts import HostEntry
 from app.library_rows import Annotation
-from app.plans.plan import ELSEWHERE, LOCAL, Plan
+from app.plans.plan import ELSEWHERE, LOCAL, Plan, Step
+from app.plans.plan_names import has_automatic_name
 from app.records import RunRecord
-from app.sharing.ordinary_words import SHORTEST, is_ordinary, words_of
+from app.sharing.identifying_facts import IDENTIFYING_FACTS, text_facts
+from app.sharing.ordinary_words import SHORTEST, is_ordinary, is_own_text, words_of
+from app.sharing.preview import Redacted
 from app.sharing.replacement import Replacement
-from suites.facts import Absent, Facts
-from suites.quantities import count_text
-
-IDENTIFYING_FACTS: Mapping[str, str] = {
-    "host": "host",
-    "system.host_name": "host",
-    "system.boot_id": "id",
-    "system.user": "user",
-    "system.command_line": "places",
-    "system.workstation_address": "places",
-    "cloud.instance_id": "id",
-    "measured.foreign_processes.name": "process",
-    "measured.foreign_disks.name": "volume",
-    "block_devices.name": "volume",
-    "block_devices.serial": "serial",
-    "block_devices.parent": "volume",
-    "block_devices.backing_file": "path",
-    "file_systems.mount": "path",
-    "file_systems.source": "place",
-    "file_systems.options": "places",
-    "directories.path": "path",
-    "directories.mount": "path",
-    "directories.device": "volume",
-    "directories.volume": "volume",
-    "directories.guard": "places",
-    "devices.path": "path",
-    "devices.node": "path",
-    "devices.serial": "serial",
-    "devices.by_id": "path",
-    "devices.backing_file": "path",
-    "devices.uses": "words",
-    "devices.signatures": "words",
-    "devices.state": "words",
-    "interfaces.name": "interface",
-    "interfaces.addresses": "places",
-    "tools.path": "path",
-    "cloud_limits.device": "volume",
-    "cloud_limits.volume": "id",
-}
-"""Facts that identify a host, a person or an account, by their path in Facts, and how their values are taken."""
-
-PUBLIC_FACTS = frozenset({
-    "read_at", "system.kernel", "system.architecture", "system.distribution", "system.distribution_id",
-    "system.distribution_version", "system.distribution_like", "system.virtualisation", "system.container",
-    "system.clock_source", "cloud.provider", "cloud.instance_type", "cloud.region", "cloud.baseline", "cpu.model",
-    "cpu.microcode", "cpu.mitigations", "cpu.flags", "cpu.governor", "cpu.energy_preference", "cpu.energy_counters",
-    "cpu.hyperthreading", "cpu.caches.kind", "memory.transparent_huge_pages", "block_devices.kind",
-    "block_devices.model", "block_devices.scheduler", "file_systems.kind", "directories.kind", "directories.upper",
-    "directories.attributes", "devices.kind", "devices.model", "interfaces.state", "interfaces.driver",
-    "tools.name", "tools.version", "tools.engines", "cloud_limits.name", "cloud_limits.unit",
-    "cloud_limits.instance_type",
-})  # fmt: skip
-"""Facts in text that others share: models, versions, kinds."""
+from suites.errors import UnknownSuiteError
+from suites.facts import Facts
+from suites.parameters import Type
 
 _KERNEL_NAME = re.compile(
     r"(?:[shv]d[a-z]+\d*|xvd[a-z]+\d*|nvme\d+(?:n\d+(?:p\d+)?)?|mmcblk\d+(?:p\d+)?|(?:dm-|md|loop|sr|zram|ram|nbd)\d+"
@@ -93,98 +45,92 @@ _SECRET = re.compile(
     r"([^\s&;,\"']+)", re.IGNORECASE,
 )  # fmt: skip
 
+_JSON_TEXT = re.compile(r'"(\w{1,40})"\s{0,4}:\s{0,4}("(?:[^"\\]|\\.)*")')
+_PROMPT = re.compile(r"^[ \t]*(\S[^\n]{0,160}?)[ \t]*[$#%>❯➜✗][ \t]+(?:sudo[ \t]+)?(\S{1,200})", re.MULTILINE)
+_VALUE_OF_LINE = re.compile(r"^(?:[^=\[#;\n]*=|(?=[\[#;]))([^\n]*)", re.MULTILINE)
+"""What the user wrote in a line of a job file: the value of an option, a section, a comment."""
 
-@dataclass(frozen=True, slots=True)
-class Redacted:
-    """A value that is replaced: its kind, what it becomes, and in how many places it was."""
-
-    kind: str
-    value: str
-    new: str
-    count: int
-
-
-@dataclass(frozen=True, slots=True)
-class RedactionPreview:
-    """What redaction replaces, and what it leaves: ordinary words in running text, and texts that stay."""
-
-    replaced: tuple[Redacted, ...]
-    ordinary: tuple[str, ...]
-    kept: tuple[str, ...]
-
-    @property
-    def text(self) -> str:
-        """What is replaced by kind, with the values, and what stays."""
-        kinds = dict.fromkeys(one.kind for one in self.replaced)
-        lines = []
-        for kind in kinds:
-            of = [one for one in self.replaced if one.kind == kind]
-            places = count_text(sum(one.count for one in of), "place")
-            lines.append(f"{kind}: {count_text(len(of), 'value')} in {places}")
-            lines += [f"  {one.value} -> {one.new or 'left out'} ({one.count})" for one in of[:SAMPLES]]
-            lines += [f"  and {len(of) - SAMPLES} more"] * (len(of) > SAMPLES)
-        ordinary = f"Replaced in names, paths and addresses only (ordinary words): {', '.join(self.ordinary)}."
-        return "\n".join([*lines, *([ordinary] if self.ordinary else []), f"Stays: {', '.join(self.kept)}."])
-
-
-SAMPLES = 5
-"""Values of a kind that a preview lists."""
-
-KEPT = (
-    "figures, samples and times", "models and versions", "instance type and region", "kernel and distribution",
-    "standard paths and device names", "commands and raw output without the values above",
-)  # fmt: skip
+MOST_ORIGINS = 3
+"""Origins of a value that are noted in a preview."""
 
 
 class Redaction:
     """Collects what identifies hosts and people and replaces it. Add everything before the first replacement."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, texts: bool = False) -> None:
+        """`texts`: keep the user's own titles and notes, without the values in them that identify."""
+        self._texts = texts
         self._strong = dict[str, str]()
         self._weak = dict[str, str]()
         self._kinds = dict[str, str]()
         self._numbers = dict[str, int]()
+        self._where = ""
+        self._origins = dict[str, dict[str, None]]()
 
     @cached_property
     def replacement(self) -> Replacement:
         """The replacement of all that was added."""
         return Replacement(self._strong, self._weak)
 
-    def preview(self) -> RedactionPreview:
+    def replaced(self) -> tuple[Redacted, ...]:
         """Return what was replaced so far, most places first in each kind."""
         counts = self.replacement.counts
         values = {**self._weak, **self._strong}
-        found = [Redacted(self._kinds[value], value, new, counts[value]) for value, new in values.items()]
-        found = [one for one in found if one.count]
+        found = [
+            Redacted(self._kinds[value], value, new, counts[value], tuple(self._origins[value])[:MOST_ORIGINS])
+            for value, new in values.items()
+            if counts[value]
+        ]
         order = {kind: number for number, kind in enumerate(dict.fromkeys(self._kinds.values()))}
-        found.sort(key=lambda one: (order[one.kind], -one.count, one.value))
-        ordinary = tuple(sorted(value for value in self._weak if counts[value]))
-        return RedactionPreview(tuple(found), ordinary, KEPT)
+        return tuple(sorted(found, key=lambda one: (order[one.kind], -one.count, one.value)))
+
+    def ordinary(self) -> tuple[str, ...]:
+        """Return the values that were replaced as names only, as they are ordinary words too."""
+        return tuple(sorted(value for value in self._weak if self.replacement.counts[value]))
+
+    @contextmanager
+    def origin(self, where: str) -> Iterator[None]:
+        """Note `where` as the origin of the values that are added meanwhile."""
+        before, self._where = self._where, where
+        try:
+            yield
+        finally:
+            self._where = before
 
     def add_record(self, record: RunRecord, annotation: Annotation, hosts: Sequence[HostEntry]) -> None:
         """Add what a run, the user's own note on it, and the saved hosts of its names have."""
-        for host in record.plan.hosts:
-            self.add_host(host, record.facts_before.get(host) or record.facts_after.get(host))
+        with self.origin("host of the plan"):
+            for host in record.plan.hosts:
+                self.add_host(host, record.facts_before.get(host) or record.facts_after.get(host))
         entries = {entry.name: entry for entry in hosts}
         for name in {*record.plan.hosts, *(step.peer for step in record.plan.steps if step.peer)}:
             if name in entries:
-                self._add_entry(entries[name])
+                with self.origin("saved host"):
+                    self._add_entry(entries[name])
         for facts in (*record.facts_before.values(), *record.facts_after.values()):
             self.add_facts(facts)
         self._add_plan(record.plan)
-        self._text(annotation.name, "name")
-        self._text(annotation.note, "note", "")
-        for tag in annotation.tags:
-            self._text(tag, "tag")
-        for text in _texts_of(record):
-            self.add_text(text)
+        with self.origin("name, note and tags of the run"):
+            for text in (annotation.name, annotation.note, *annotation.tags):
+                self._text(text, "note", "")
+        for where, text in _texts_of(record):
+            with self.origin(where):
+                self.add_text(text)
+        built = set() if record.read_from else {step.name for step in record.plan.steps if not _is_own_command(step)}
+        own = [one.trial.commands for one in record.trials if one.trial.step not in built]
+        with self.origin("command line"):
+            self._commands(word for commands in own for command in commands for word in command.argv)
+        with self.origin("label"):
+            figures = (figure for trial in record.trials for figure in trial.figures)
+            self.add_labels(value for figure in figures for _, value in figure.labels)
 
     def add_this_computer(self) -> None:
         """Add the name, the user and the home directory of this computer."""
-        self.add_host(socket.gethostname(), None)
-        with suppress(OSError, KeyError):
-            self._value(getpass.getuser(), "user")
-        self._path(str(Path.home()))
+        with self.origin("this computer"):
+            self.add_host(socket.gethostname(), None)
+            with suppress(OSError, KeyError):
+                self._value(getpass.getuser(), "user")
+            self._path(str(Path.home()))
 
     def add_host(self, name: str, facts: Facts | None) -> None:
         """Add a host by the name under which it was reached and, with the same new name, by its own."""
@@ -206,10 +152,18 @@ class Redaction:
         for path, value in text_facts(facts):
             how = IDENTIFYING_FACTS.get(path)
             if how is not None and path not in {"host", "system.host_name"}:
-                self._fact(value, how)
+                with self.origin(f"fact {path}"):
+                    self._fact(value, how)
 
-    def add_output(self, text: str) -> None:
-        """Add what raw output has: addresses, accounts, the host name that uname prints, home directories."""
+    def add_output(self, text: str, free: frozenset[str]) -> None:
+        """Add what raw output has: addresses, accounts, the host name that uname prints, home directories.
+
+        `free` are the keys of JSON whose text the user wrote, such as iperf3's title.
+        """
+        for key, word in _JSON_TEXT.findall(text) if free else ():
+            if key in free:
+                with suppress(ValueError):
+                    self._whole(json.loads(word), "text", "")
         self._addresses(text)
         self._accounts(text)
         for name in _UNAME.findall(text):
@@ -233,8 +187,14 @@ class Redaction:
             if not plain and not value.startswith(("/", "-")):
                 self._value(value, "word")
 
-    def add_command(self, words: Iterable[str]) -> None:
-        """Add a command that this program did not build: every word that is not ordinary, the options stay."""
+    def add_prompts(self, text: str, programs: Collection[str]) -> None:
+        """Add the words before a command of `programs` in a terminal's text: names of hosts, users and folders."""
+        for prompt, name in _PROMPT.findall(text):
+            if name.rpartition("/")[2] in programs:
+                self._words(re.sub(r"[^\w.@:/-]+", " ", prompt))
+
+    def _commands(self, words: Iterable[str]) -> None:
+        """Add commands that this program did not build: every word that is not ordinary, the options stay."""
         for word in words:
             self._words(word)
 
@@ -246,20 +206,37 @@ class Redaction:
             self._places(value)
 
     def _add_plan(self, plan: Plan) -> None:
-        self._text(plan.name, "plan")
-        self._text(plan.question, "question", "")
-        for each in plan.acknowledged:
-            self._text(each.reason, "reason")
+        with self.origin("plan name"):
+            self._text("" if has_automatic_name(plan) else plan.name, "plan")
+        with self.origin("question"):
+            self._text(plan.question, "question", "")
+        with self.origin("acknowledgement"):
+            for each in plan.acknowledged:
+                self._text(each.reason, "reason")
+        with self.origin("baseline"):
+            self._text(plan.repetition.baseline, "baseline")
         for step in plan.steps:
-            self._text(step.name, "step")
-            if step.peer and step.peer != LOCAL:
-                self.add_host(step.peer, None)
-            for value in (*step.values.values(), *(one for own in step.by_host.values() for one in own.values())):
-                if isinstance(value, str):
-                    self.add_text(value)
-            for own in step.by_host.values():
-                for host in own:
-                    self.add_host(host, None)
+            with self.origin(f"step {step.name}"):
+                self._add_step(step)
+
+    def _add_step(self, step: Step) -> None:
+        if not is_ordinary(step.name):
+            self._value(step.name, "step")
+        self.add_text(step.name)
+        if step.peer and step.peer != LOCAL:
+            self.add_host(step.peer, None)
+        lines = set[str]()
+        with suppress(UnknownSuiteError):
+            lines = {known.name for known in step.suite.parameters if known.type is Type.LINES}
+        own = _is_own_command(step)
+        for name, value in [*step.values.items(), *(pair for one in step.by_host.values() for pair in one.items())]:
+            if isinstance(value, str):
+                self.add_text(value)
+                for text in _VALUE_OF_LINE.findall(value) if name in lines else [value] * own:
+                    self._words(text)
+        for by_host in step.by_host.values():
+            for host in by_host:
+                self.add_host(host, None)
 
     def _add_entry(self, entry: HostEntry) -> None:
         new = self._strong.get(entry.name) or self._weak.get(entry.name)
@@ -310,10 +287,15 @@ class Redaction:
                 self._value(value, how)
 
     def _text(self, text: str, kind: str, new: str | None = None) -> None:
-        """Add a text of the user as a whole, unless all of its words are ordinary."""
-        if text and not is_ordinary(text):
-            self._value(text, kind, new)
+        """Add a text of the user as a whole, unless it is kept, this program's, or one ordinary word."""
+        if not self._texts and is_own_text(text):
+            self._whole(text, kind, new)
         self.add_text(text)
+
+    def _whole(self, text: str, kind: str, new: str | None = None) -> None:
+        """Add a text as a whole, unless it is one ordinary word: that would be replaced in sentences."""
+        if not is_ordinary(text) or len(text.split()) > 1:
+            self._value(text, kind, new)
 
     def _words(self, text: str) -> None:
         """Add the places of a text, and its words that are not ordinary."""
@@ -352,7 +334,10 @@ class Redaction:
     def _value(self, value: str, kind: str, new: str | None = None) -> None:
         """Add a value, unless it has its new name already or is in _PUBLIC_NAMES."""
         value = value.strip()
-        if not value or value in _PUBLIC_NAMES or value in self._strong or value in self._weak or value in {".", ".."}:
+        if not value or value in _PUBLIC_NAMES or value in {".", ".."}:
+            return
+        if value in self._strong or value in self._weak:
+            self._origins[value][self._where] = None
             return
         if _is_address(value) and _is_local(value):
             return
@@ -361,20 +346,30 @@ class Redaction:
         new = self._next(kind) if new is None else new
         (self._weak if weak else self._strong)[value] = new
         self._kinds[value] = kind
+        self._origins[value] = {self._where: None}
 
     def _next(self, kind: str) -> str:
         number = self._numbers[kind] = self._numbers.get(kind, 0) + 1
         return f"{kind}-{_letters(number)}"
 
 
-def _texts_of(record: RunRecord) -> Iterator[str]:
-    """Yield the words of the commands, the notes of the trials, and the texts of the findings."""
+def _is_own_command(step: Step) -> bool:
+    """Return whether the user wrote the command of a step."""
+    try:
+        return step.suite.needs_input
+    except UnknownSuiteError:
+        return True
+
+
+def _texts_of(record: RunRecord) -> Iterator[tuple[str, str]]:
+    """Yield the words of the commands, the notes of the trials, and the texts of the findings, with their origins."""
     for trial in record.trials:
-        yield from (word for command in trial.trial.commands for word in command.argv)
-        yield from (*trial.notes, trial.reason)
+        yield from (("command line", word) for command in trial.trial.commands for word in command.argv)
+        yield from (("note of a trial", note) for note in (*trial.notes, trial.reason))
     for finding in (*record.findings, *(one for verdict in record.verdicts for one in verdict.findings)):
-        yield from (finding.measured, finding.why, finding.remedy, finding.install or "")
-    yield record.reason
+        texts = (finding.measured, finding.why, finding.remedy, finding.install or "")
+        yield from (("finding", text) for text in texts)
+    yield "end of the run", record.reason
 
 
 _PUBLIC_NAMES = frozenset({LOCAL, ELSEWHERE, "localhost", "localhost.localdomain", "root", "nobody", "-", "none"})
@@ -399,21 +394,3 @@ def _is_address(text: str) -> bool:
 def _is_local(text: str) -> bool:
     found = ipaddress.ip_address(text.partition("%")[0])
     return found.is_loopback or found.is_unspecified
-
-
-def text_facts(facts: Facts) -> Iterator[tuple[str, str]]:
-    """Yield every fact in text with its path in Facts; an absent one with its reason, as ``guard``."""
-    yield from _texts(facts, "")
-
-
-def _texts(value: Any, path: str) -> Iterator[tuple[str, str]]:
-    if isinstance(value, Absent):
-        yield "directories.guard", value.reason
-    elif isinstance(value, str):
-        yield path, value
-    elif isinstance(value, tuple):
-        for each in value:
-            yield from _texts(each, path)
-    elif is_dataclass(value):
-        for each in fields(value):
-            yield from _texts(getattr(value, each.name), f"{path}.{each.name}" if path else each.name)

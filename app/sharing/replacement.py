@@ -26,6 +26,9 @@ LONGEST_PACKED = 16 * 2**20
 _TOKENS = frozenset({"format", "suite", "unit", "purpose", "better", "policy", "order", "profile", "metric"})
 """Keys of JSON whose values are words of this program, which a host may be named like."""
 
+_VALUES = frozenset({"values", "by_host"})
+"""Keys of JSON with parameters of a step, whose names may be those of tokens."""
+
 LEFT_OUT = "[left out: too long to redact]"
 
 
@@ -80,14 +83,17 @@ class Replacement:
             return json.dumps(self.json(content))
         return self.text(text)
 
-    def json(self, content: object) -> object:
-        """Return JSON with the values replaced in its strings and keys."""
+    def json(self, content: object, tokens: frozenset[str] = _TOKENS) -> object:
+        """Return JSON with the values replaced in its strings and keys, but for the values of `tokens`."""
         if isinstance(content, str):
             return self.text(content)
         if isinstance(content, list):
-            return [self.json(each) for each in content]
+            return [self.json(each, tokens) for each in content]
         if isinstance(content, dict):
-            return {self._key(key): each if key in _TOKENS else self.json(each) for key, each in content.items()}
+            return {
+                self._key(key): each if key in tokens else self.json(each, frozenset() if key in _VALUES else tokens)
+                for key, each in content.items()
+            }
         return content
 
     def _key(self, key: str) -> str:

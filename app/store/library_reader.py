@@ -15,7 +15,7 @@ from app.natural_order import natural_key
 from app.records import RunSummary
 from app.store import ownership, run_locks, run_reader, schema
 from app.store.errors import StoreError
-from app.store.rows import driver_rows, storable, to_text
+from app.store.rows import driver_rows, recalls, storable, to_text
 from suites.vocab import Metric
 
 CHUNK = 500
@@ -143,6 +143,7 @@ class _RowReader:
         self._annotations = _annotations(connection)
         self._baselines = _baselines(connection)
         self._locks = run_locks.locks(connection)
+        self._recalls = recalls(connection)
         self.running = frozenset(ownership.running(connection))
         configurations = _configurations(connection)
         self.every_configuration = tuple(configurations.values())
@@ -178,4 +179,5 @@ class _RowReader:
         return LibraryRow(
             summary, plan_hash, added, instance, virtualisation, kernel, self.metrics.get(metric), value, half,
             errors, warnings, duration, pinned, configurations, headline_trials, self._locks.get(run, ""),
+            self._recalls.get(run),
         )  # fmt: skip

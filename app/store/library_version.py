@@ -38,6 +38,7 @@ _QUERIES = (
     FROM run_summaries""",
     "SELECT run_id, name, note, tags, binned FROM annotations",
     "SELECT run_id, reason FROM locks",
+    "SELECT count(*), max(replaced), max(dismissed), count(dismissed) FROM recalls",
     "SELECT name, search FROM saved_searches",
     "SELECT id, name, version FROM baselines",
     "SELECT baseline, run_id FROM baseline_parts",

@@ -14,10 +14,10 @@ from sqlalchemy import Column, Connection, Row, RowMapping, Select, Table, selec
 from app.detached_runs import DetachedRun
 from app.events import Moment, OutputSource, State, Trial
 from app.formats import FormatError, by_host_from_json, command_from_json, plan_from_json, stored_facts_reader
-from app.records import RunRecord, RunSummary, TrialRecord
+from app.records import EarlierVerdict, Recall, RunRecord, RunSummary, TrialRecord
 from app.store import baselines, host_log, run_reader, schema
 from app.store.errors import unreadable_run
-from app.store.rows import verdict_of
+from app.store.rows import recalls, verdict_of
 from suites.facts import Facts
 from suites.vocab import Figure, Finding, Labels, Metric, Severity
 
@@ -83,6 +83,7 @@ class RunRows:
     findings: _Found
     changes: _Found
     verdicts: _Found
+    earlier: _Found
 
 
 class RecordReader:
@@ -101,7 +102,9 @@ class RecordReader:
         runs, facts = schema.runs.c, schema.facts
         columns = (runs.id, runs.plan, runs.plan_hash, runs.program_version, runs.reason)
         query = select(*columns, runs.telemetry_cost, runs.telemetry_program).where(runs.id.in_(run_ids))
-        ordered = (schema.trials, schema.figures, schema.findings, schema.changes, schema.verdicts)
+        ordered = (
+            schema.trials, schema.figures, schema.findings, schema.changes, schema.verdicts, schema.earlier_verdicts,
+        )  # fmt: skip
         return RunRows(
             {row["id"]: row for row in self._connection.execute(query).mappings()},
             {one.id: one for one in run_reader.summaries(self._connection, run_ids)},
@@ -135,6 +138,11 @@ class RecordReader:
                 self._calibrations(plan.hosts),
                 read_from=rows.imported.get(run_id),
                 telemetry_program=_programs(run["telemetry_program"]),
+                finding_checks=tuple(row.checks for row in findings),
+                earlier=tuple(
+                    EarlierVerdict(verdict_of(row._asdict()), row.replaced) for row in reversed(rows.earlier[run_id])
+                ),
+                recall=self._recalls.get(run_id),
             )
         except (FormatError, ValueError, TypeError, KeyError) as error:  # malformed JSON, unknown enum values
             raise unreadable_run(run_id, error) from error
@@ -150,6 +158,10 @@ class RecordReader:
         for row in self._connection.execute(query):
             found[row.run_id].append(row)
         return found
+
+    @cached_property
+    def _recalls(self) -> Mapping[str, Recall]:
+        return recalls(self._connection)
 
     @cached_property
     def _metrics(self) -> Mapping[int, Metric]:

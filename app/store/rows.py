@@ -4,15 +4,18 @@ import binascii
 import json
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection, Select, Table, insert
+from sqlalchemy import Connection, Select, Table, insert, select
 
-from app.events import JobPlanned, PlannedSession, State, Trial, WorkspaceUsed
+from app.events import FindingRaised, JobPlanned, PlannedSession, State, Trial, WorkspaceUsed
 from app.formats import plan_to_json
 from app.json_converter import converter, published
 from app.plans.plan import Plan
+from app.records import Recall
+from app.store import schema
 from app.store.ownership import owner_row
 from app.version import VERSION
 from remote.jobs.job_record import JobStart
@@ -135,10 +138,11 @@ def trial_row(trial: Trial) -> Row:
     }
 
 
-def finding_row(finding: Finding) -> Row:
+def raised_row(run_id: str, raised: FindingRaised) -> Row:
     """Return the row of a finding."""
-    row = converter().unstructure(finding)
-    return {"check_id": row.pop("id"), **row, "changes": to_text(row["changes"])}
+    row = converter().unstructure(raised.finding)
+    about = {"run_id": run_id, "trial": raised.trial, "clock": raised.clock, "checks": raised.checks}
+    return {**about, "check_id": row.pop("id"), **row, "changes": to_text(row["changes"])}
 
 
 def verdict_row(run_id: str, verdict: Verdict) -> Row:
@@ -151,7 +155,19 @@ def verdict_of(row: Row) -> Verdict:
     """Return the verdict of a row; raise ValueError, TypeError or KeyError if it is malformed."""
     findings = tuple(Finding(severity=Severity(one.pop("level")), **one) for one in json.loads(row["findings"]))
     limiter = None if row["limited_by"] is None else Limiter(row["limited_by"])
-    return Verdict(Trust(row["level"]), limiter, row["summary"], findings, row["step"], row["host"])
+    place = row["step"], row["host"]
+    return Verdict(Trust(row["level"]), limiter, row["summary"], findings, *place, checks=int(row["checks"]))
+
+
+def recalls(connection: Connection) -> Mapping[str, Recall]:
+    """Return what later versions of the checks changed, by run; malformed rows are left out."""
+    found = {}
+    for row in connection.execute(select(schema.recalls)):
+        with suppress(ValueError, TypeError):
+            dismissed = None if row.dismissed is None else str(row.dismissed)
+            trust = Trust(row.was).value, Trust(row.now).value
+            found[str(row.run_id)] = Recall(*trust, str(row.reason), int(row.checks), str(row.replaced), dismissed)
+    return found
 
 
 @dataclass(slots=True)

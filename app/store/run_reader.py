@@ -149,6 +149,26 @@ def imported_content(connection: Connection, run_id: str) -> bytes:
     return connection.execute(select(table.content).where(table.run_id == run_id)).scalar() or b""
 
 
+def run_of_output(connection: Connection, sha256: str, host: str) -> tuple[str, str] | None:
+    """Return the newest run (id, trust) on `host` that was imported from the bytes of `sha256`; None without one."""
+    outputs, runs, verdicts = schema.imported_outputs.c, schema.runs.c, schema.verdicts.c
+    trust = select(verdicts.level).where(verdicts.run_id == runs.id, verdicts.step.is_(None)).scalar_subquery()
+    query = (
+        select(runs.id, runs.hosts, trust)
+        .join(schema.imported_outputs, outputs.run_id == runs.id)
+        .where(outputs.sha256 == sha256, runs.state == State.DONE.value, runs.id.not_in(_binned()))
+        .order_by(runs.started.desc())
+    )
+    found = connection.execute(query)
+    return next(((run, level or "") for run, hosts, level in found if json.loads(hosts) == [host]), None)
+
+
+def is_imported(connection: Connection, run_id: str) -> bool:
+    """Return whether a run was imported from an output that was measured elsewhere."""
+    table = schema.imported_outputs.c
+    return connection.execute(select(table.run_id).where(table.run_id == run_id)).first() is not None
+
+
 def _samples(
     connection: Connection, run_id: str, owner: Any, chosen: Any, window: tuple[float, float] | None = None
 ) -> dict[Any, list[Sample]]:

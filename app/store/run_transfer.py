@@ -40,7 +40,7 @@ from app.store.rows import inserted_id
 from app.store.run_writer import WrittenIds, metric_id
 from app.store.salvage import copy_of
 from suites.quantities import count_text
-from suites.vocab import Metric
+from suites.vocab import Metric, name_of_title
 
 LONGEST = 64 * 2**20
 """Bytes of a value that is read from a library of another computer."""
@@ -121,10 +121,16 @@ Transfer = Exported | Imported | BackedUp
 
 @dataclass(frozen=True, slots=True)
 class RowChange:
-    """A change of every text and every raw output on its way to another library; imported files are left out."""
+    """A change of every text and every raw output on its way to another library.
+
+    Locks and imported files are left out. So are annotations unless `texts`, and the raw output of imported runs unless
+    `imported`: both hold any text.
+    """
 
     text: Callable[[str], str]
     data: Callable[[bytes], bytes]
+    texts: bool = False
+    imported: bool = False
 
 
 def export_runs(
@@ -291,9 +297,9 @@ def _copy(old: Connection, new: Connection, run: str, change: RowChange | None =
 
 
 def _copy_rows(old: Connection, new: Connection, run: str, change: RowChange | None) -> None:
-    metrics, known, numbers = run_reader.metrics_by_id(old), WrittenIds(), _Numbers()
+    metrics, known, numbers = _metrics(old, change), WrittenIds(), _Numbers()
     for table, query in schema.rows_of_run(run):
-        if table in _LEFT:
+        if table in _LEFT or _is_left_out(table, change):
             continue
         if change is not None and table is schema.output:
             _copy_output(old, new, run, change)
@@ -351,7 +357,7 @@ def check_types(table: Table, row: Mapping[str, Any]) -> None:
 
 _SAME = frozenset({
     "run_id", "plan_hash", "session_series", "state", "started", "ended", "moment", "level", "check_id",
-    "limited_by", "program_version",
+    "limited_by", "program_version", "was", "now", "replaced", "dismissed",
 })  # fmt: skip
 """Columns of ids, words and times of this program."""
 
@@ -370,9 +376,27 @@ def _changed(table: Table, row: dict[str, Any], change: RowChange) -> dict[str, 
     return made
 
 
+def _is_left_out(table: Table, change: RowChange | None) -> bool:
+    return change is not None and (table is schema.locks or (table is schema.annotations and not change.texts))
+
+
+def _metrics(connection: Connection, change: RowChange | None) -> Mapping[int, Metric]:
+    found = run_reader.metrics_by_id(connection)
+    return found if change is None else {number: _renamed(metric, change) for number, metric in found.items()}
+
+
+def _renamed(metric: Metric, change: RowChange) -> Metric:
+    """Return a metric with its title changed, and the name that was made of it."""
+    title = change.text(metric.title)
+    name = metric.name.replace(name_of_title(metric.title), name_of_title(title))
+    return metric if title == metric.title else replace(metric, title=title, name=name)
+
+
 def _copy_output(old: Connection, new: Connection, run: str, change: RowChange) -> None:
     """Copy raw output, each stream of a trial as a whole: a value may be cut by the border of two rows."""
     table = schema.output
+    if not change.imported and run_reader.is_imported(old, run):
+        return
     query = select(table.c.trial).where(table.c.run_id == run).distinct().order_by(table.c.trial)
     for trial in list(old.execute(query).scalars()):
         for name, data in run_reader.output(old, run, trial).items():

@@ -42,9 +42,9 @@ from app.store.rows import (
     Row,
     Written,
     began_row,
-    finding_row,
     inserted_id,
     job_row,
+    raised_row,
     run_row,
     storable,
     to_text,
@@ -269,9 +269,8 @@ class RunWriter:
                 same = [table.c[name] == value for name, value in row.items()]
                 connection.execute(delete(table).where(*same))
                 self._insert(connection, table, {**row, "content": to_text(facts_to_json(facts))})
-            case FindingRaised(finding, trial, clock):
-                about = {"run_id": self._run_id, "trial": trial, "clock": clock}
-                self._insert(connection, schema.findings, {**about, **finding_row(finding)})
+            case FindingRaised():
+                self._insert(connection, schema.findings, raised_row(self._run_id, event))
             case VerdictReached(verdict):
                 self._write_verdict(connection, verdict)
             case TrialStarted(trial):

@@ -157,6 +157,7 @@ findings = Table(
     Column("changes", Text, nullable=False),  # JSON object
     Column("install", Text),
     Column("clock", Float),  # since format 13: when it was seen during a trial, on its host's clock
+    Column("checks", Integer),  # since format 16: version of the checks of the verdict that raised it, else NULL
     Index("findings_of_run", "run_id"),
 )
 
@@ -171,7 +172,37 @@ verdicts = Table(  # since format 5
     Column("limited_by", Text),
     Column("summary", Text, nullable=False),
     Column("findings", Text, nullable=False),  # JSON list of the findings it is based on
+    Column("checks", Integer, nullable=False, server_default="0"),  # since format 16: version of the checks; 0: unknown
     Index("verdicts_of_run", "run_id"),
+    Index("verdicts_by_checks", "checks", "run_id"),  # since format 16
+)
+
+earlier_verdicts = Table(  # since format 16: those that a later version of the checks replaced
+    "earlier_verdicts",
+    _tables,
+    Column("id", Integer, primary_key=True),
+    _run_id(),
+    Column("step", Text),
+    Column("host", Text),
+    Column("level", Text, nullable=False),
+    Column("limited_by", Text),
+    Column("summary", Text, nullable=False),
+    Column("findings", Text, nullable=False),
+    Column("checks", Integer, nullable=False),
+    Column("replaced", Text, nullable=False),
+    Index("earlier_verdicts_of_run", "run_id"),
+)
+
+recalls = Table(  # since format 16: runs whose trust a later version of the checks changed
+    "recalls",
+    _tables,
+    Column("run_id", ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
+    Column("was", Text, nullable=False),
+    Column("now", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("checks", Integer, nullable=False),
+    Column("replaced", Text, nullable=False),
+    Column("dismissed", Text),
 )
 
 metrics = Table(

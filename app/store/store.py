@@ -38,6 +38,7 @@ from app.store import (
     schema,
     series_statistics,
     sessions,
+    verdict_history,
 )
 from app.store.backup import BackedUp, back_up
 from app.store.errors import StoreBusyError, StoreError, StoreFullError, StoreLostError
@@ -49,6 +50,7 @@ from app.store.ownership import RecordingOwner
 from app.store.recorder import Recorder
 from app.store.retention import Deleted, delete_runs
 from app.store.run_transfer import Exported, Imported, RowChange, export_runs, import_runs
+from app.store.verdict_history import NewVerdicts
 from suites.facts import Facts
 
 INTERRUPTED = "Benchwright ended while it ran"
@@ -114,7 +116,9 @@ class Store:
     workspaces = _reading(host_log.workspaces)
     output_in_order = _reading(run_reader.output_in_order)
     library = _reading(library_reader.library)
+    run_of_output = _reading(run_reader.run_of_output)
     kept = _reading(run_locks.kept)
+    outdated = _reading(verdict_history.outdated)
 
     load = _reading_run(record_reader.record)
     samples = _reading_run(run_reader.samples)
@@ -135,6 +139,7 @@ class Store:
     release_session = _writing(sessions.release)
     end_series = _writing(sessions.end)
     put_back = _writing(host_log.write_change)
+    dismiss_recalls = _writing(verdict_history.dismiss_recalls)
     begin_action = _writing(host_log.begin_action)
     end_action = _writing(host_log.end_action)
 
@@ -250,6 +255,18 @@ class Store:
         """Replace the acknowledged findings in a run's plan by those of the plan that `change` returns."""
         with self.database.writing() as connection:
             run_writer.change_acknowledged(connection, run_reader.find(connection, run_id), change)
+
+    def replace_verdicts(self, found: Sequence[NewVerdicts], version: int) -> None:
+        """Store verdicts of a `version` of the checks, but of runs that have changed since they were read."""
+        with self.database.writing() as connection:
+            for one in found:
+                if verdict_history.replace_verdicts(connection, one, version):
+                    self.computed.pop(one.record.summary.id, None)
+
+    def recorded(self) -> frozenset[str]:
+        """Return the ids of the runs that a process records now."""
+        with self.database.reading() as connection:
+            return frozenset(ownership.running(connection).keys() - ownership.unrecorded_runs(connection))
 
     def delete(self, run_id: str) -> None:
         """Delete a run, also on a full disk; raise StoreError while it is recorded, detached, locked or pinned."""

@@ -306,7 +306,7 @@ def _of_step_key(stored: Stored, step_key: StepKey, known: RunRecord | None = No
     samples, telemetry = stored.stored_samples(*trials_and_windows(record, step_key))
     for step in step_verdicts(record, samples, telemetry, (step_key,)):
         for one in new_findings(step, record.findings):
-            yield FindingRaised(one.finding, one.trial)
+            yield FindingRaised(one.finding, one.trial, checks=step.verdict.checks)
         yield VerdictReached(step.verdict)
 
 

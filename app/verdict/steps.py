@@ -10,6 +10,7 @@ from app.checks.elsewhere import MEASURED_ELSEWHERE
 from app.checks.limits import LIMITED_BY, limiter_text
 from app.checks.repetition import latency_text
 from app.checks.run_findings import CHECK_FAILED, finding_of
+from app.checks.version import CHECKS_VERSION
 from app.plans.plan import host_label
 from app.verdict.listing import SHAPES, VERIFIED_BY
 from suites.checks import CheckOutcome, NotChecked
@@ -72,7 +73,7 @@ def step_verdict(step: StepOutcomeEvidence) -> StepVerdict:
     reducing = [one.finding for one in by_trust if one.trust is not Trust.VALID]
     rest = [one.finding for one in found if one.trust is Trust.VALID]
     summary = summary_of(step, level, limited, tuple(reducing))
-    verdict = Verdict(level, limited, summary, (*reducing, *rest), step.name, step.host)
+    verdict = Verdict(level, limited, summary, (*reducing, *rest), step.name, step.host, CHECKS_VERSION)
     reasons = tuple((check, one.because) for check, one in not_checked.items())
     return StepVerdict(verdict, tuple(found), reasons)
 
@@ -216,7 +217,7 @@ def run_verdict(steps: Iterable[Verdict]) -> Verdict | None:
     findings = [one for verdict in verdicts if verdict.trust is not Trust.VALID for one in verdict.findings]
     unique = [one for index, one in enumerate(findings) if one not in findings[:index]]
     limited = limiters.pop() if len(limiters) == 1 else None
-    return Verdict(level, limited, summary_of_run(level, verdicts), tuple(unique))
+    return Verdict(level, limited, summary_of_run(level, verdicts), tuple(unique), checks=CHECKS_VERSION)
 
 
 MOST_NAMED = 3

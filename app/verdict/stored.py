@@ -1,6 +1,7 @@
 """Verdicts of a stored run: the evidence of each step on each host, and its outcome checks."""
 
 import contextlib
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -11,6 +12,7 @@ from app.calibration.calibration import UNWATCHED, counted_calibration
 from app.checks.catalogue import AFTER_IDS, DURING_IDS
 from app.checks.energy import POWER, EnergyUse, energy_of
 from app.checks.run_findings import INTERRUPTIONS
+from app.checks.version import CHECKS_VERSION
 from app.events import FindingRaised, State, Trial
 from app.plans.context import step_context
 from app.plans.duet import facts_seen, on_first_half
@@ -77,7 +79,7 @@ def judged(store: "Store", record: RunRecord) -> RunRecord:
         return record
     run = record.summary.id
     if run not in store.computed:
-        store.computed[run] = _computed(record, store.samples(run), store.telemetry(run))
+        store.computed[run] = computed_verdicts(record, store.samples(run), store.telemetry(run))
     known = store.computed[run]
     if not known.verdicts:
         return record
@@ -85,12 +87,14 @@ def judged(store: "Store", record: RunRecord) -> RunRecord:
     return whole.with_raised((*record.raised, *known.findings))
 
 
-def _computed(record: RunRecord, samples: SampleSeries, telemetry: Telemetry) -> ComputedVerdicts:
+def computed_verdicts(record: RunRecord, samples: SampleSeries, telemetry: Telemetry) -> ComputedVerdicts:
+    """Return the verdicts on a stored run, and the findings that they add to those that it has."""
     made = tuple(step_verdicts(record, samples, telemetry))
     whole = run_verdict(one.verdict for one in made)
     found = (one for step in made for one in new_findings(step, record.findings))
     verdicts = () if whole is None else (*(one.verdict for one in made), whole)
-    return ComputedVerdicts(verdicts, tuple(FindingRaised(one.finding, one.trial) for one in found))
+    raised = tuple(FindingRaised(one.finding, one.trial, checks=CHECKS_VERSION) for one in found)
+    return ComputedVerdicts(verdicts, raised)
 
 
 @contextlib.contextmanager
@@ -177,11 +181,28 @@ def _findings(record: RunRecord, step: str, host: str, trials: Mapping[int, Stat
 
     Those raised during a completed trial are kept: the verdict counts what the end of the trial does not confirm too.
     """
-    for finding, trial in ((one.finding, one.trial) for one in record.raised):
+    for finding, trial in ((one.finding, one.trial) for one in seen_by_the_run(record)):
         here = finding.step in {None, step} and finding.host in {None, host} and (trial is None or trial in trials)
         during = trial is not None and trials.get(trial) is State.DONE and finding.id in DURING_IDS
         if here and (during or finding.id not in AFTER_IDS):
             yield finding
+
+
+def seen_by_the_run(record: RunRecord) -> Iterator[FindingRaised]:
+    """Yield the findings before and during the trials, which only the run could make, without those of its verdicts."""
+    timed = any(one.clock is not None for one in record.raised)
+    for one in record.raised:
+        of_a_check_during = one.trial is not None and one.finding.id in DURING_IDS
+        if one.checks is not None:
+            continue
+        if one.clock is not None or (one.finding.id not in AFTER_IDS):
+            yield one
+        elif of_a_check_during and not timed and not _COUNTED.search(one.finding.measured):
+            yield one  # before format 13 nothing else tells it from that of the end of the trial
+
+
+_COUNTED = re.compile(r"In (?:all|\d+ of) \d+ trials\.")
+"""In what a finding of a verdict measured on several trials."""
 
 
 def _trial(

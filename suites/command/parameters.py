@@ -7,7 +7,7 @@ from itertools import product
 
 from suites.parameters import Choice, Parameter, Type, Value, Values, flag_parameter, text_parameter
 from suites.units import Unit
-from suites.vocab import Better, Labels, Metric, MetricKind, labels
+from suites.vocab import Better, Labels, Metric, MetricKind, labels, name_of_title
 
 TIME, PATTERN, JSON = "time", "pattern", "json"
 
@@ -228,7 +228,7 @@ def figure_metric(values: Values) -> Metric:
     if not reads_output(values):
         return WALL_TIME
     title = str(values["metric"]) or METRIC.title
-    name = re.sub(r"[^a-z0-9]+", "_", title.lower()).strip("_") or "figure"
+    name = name_of_title(title) or "figure"
     unit = Unit(str(values["unit"]))
     kind = (
         MetricKind.RATE if unit in _RATES else MetricKind.TIME if unit in _TIMES else _KINDS.get(unit, MetricKind.COUNT)

@@ -1,12 +1,15 @@
 """dd: a sequential copy in one process."""
 
 import re
+from collections.abc import Iterator
+from dataclasses import replace
 from types import MappingProxyType
 
 from suites.base import Command, Context, Estimate, Purpose, Suite, TestedTool, Workload
 from suites.command_line import CommandSyntax
 from suites.dd.checks import DD_CHECKS
-from suites.dd.output import COPIED, METRICS, DdParser
+from suites.dd.operands import without_disk
+from suites.dd.output import CLOSING, COPIED, IDENTITIES, METRICS, DdParser, tests_in
 from suites.dd.parameters import BLOCK_SIZE, DD_PARAMETERS, FILE, PREPARED, TUNED_BLOCK, URANDOM, ZERO, copied, writes
 from suites.disk import GIB, MIB, SOLID_STATE_RATE, best_directory, room_for
 from suites.equivalents import (
@@ -21,8 +24,9 @@ from suites.equivalents import (
     tool_difference,
 )
 from suites.facts import Directory, Facts, known
+from suites.identities import in_text
 from suites.output_reading import StatedLine, by_parser
-from suites.outputs import OutputFormat, ParsedTrial
+from suites.outputs import OutputFormat, ParsedTrial, ToolOutput
 from suites.parameters import Tuned, Value, Values, size_word
 from suites.programs import Program, same_package_name
 from suites.quantities import quantity
@@ -30,9 +34,13 @@ from suites.targets import Target
 from suites.vocab import Resource
 
 _REPORT = re.compile(
-    r"\d{1,18}\+\d{1,18} \S+ \S+$|\d{1,18} ?\S*(?: \([^)]*\))*.* [kKMGTP]?i?B/s$|\d{1,18} bytes transferred in "
+    r"\d{1,18}\+\d{1,18} \S+ \S+$|\d{1,18} bytes transferred in |"
+    r"\d{1,18}\s?[^\W\d_]+(?:\s?[(（]|\s[^\W\d_])[^|:]{0,200}?\d\s?s(?:ec|econds)?[,;、，]\s?[\d.,]{1,20}\s?[kKMGTPEZY]?i?B/s$"
 )
 """A line of dd's report, in any language."""
+
+_IN_ONE_COPY = re.compile(r"^\s*\d{1,18}\+\d{1,18} \S|, \d{1,9} s, ", re.MULTILINE)
+"""Records of a copy, or its progress, which has whole seconds."""
 
 FILE_NAME, SOURCE_NAME = "benchwright.dat", "benchwright.src"
 _FILE, _SOURCE = (Target(FILE_NAME),), (Target(SOURCE_NAME),)
@@ -178,7 +186,22 @@ class Dd(Suite):
         """The formats of dd's output, which states none of its operands."""
         stated = (StatedLine("count", re.compile(r"(\d{1,18})\+0 \S+ \S+")),)
         unstated = {"input": (ZERO, URANDOM, PREPARED, FILE), "flush": ("none", "fdatasync", "direct", "dsync")}
-        read = by_parser(self, stated, unstated=unstated, inferred=_block_size)
+
+        def read(text: str, command: str | None) -> Iterator[ToolOutput]:
+            for part in tests_in(text):
+                again = None if _IN_ONE_COPY.search(part) else CLOSING  # several reports without their records
+                reader = by_parser(
+                    self,
+                    stated,
+                    unstated=unstated,
+                    inferred=_block_size,
+                    again=again,
+                    contradictions=in_text(IDENTITIES),
+                )
+                for one in reader(part, command):
+                    notes = (*one.parsed.notes, *without_disk(command or ""))
+                    yield replace(one, parsed=replace(one.parsed, notes=notes))
+
         return (OutputFormat(title="dd", first=re.compile(r"\d{1,18}\+\d{1,18} records in$"), line=_REPORT, read=read),)
 
     def workload(self, values: Values) -> Workload:

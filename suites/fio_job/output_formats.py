@@ -3,19 +3,23 @@
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
-from suites.fio.metrics import job_figures
+from suites.fio.identities import document_contradictions, text_contradictions
+from suites.fio.metrics import BANDWIDTH, job_figures
 from suites.fio.report import JobReport, Report, read_report
 from suites.fio.suite import Fio
 from suites.fio.text import read_terse, read_text
 from suites.fio_job.file import ALIASES, Section
 from suites.fio_job.section_values import section_values, sized
+from suites.identities import checked, noted
 from suites.output_reading import stated_by_command
-from suites.outputs import OutputFormat, ParsedTrial, ToolOutput, parse_whole
+from suites.outputs import NO_DISK, OutputFormat, ParsedTrial, ReadOutput, ToolOutput, is_without_disk, parse_whole
 from suites.parameters import Value
 from suites.quantities import count_text
 from suites.strict_json import objects_in, read_json
+from suites.vocab import Figure, labels
 
 _FIO = Fio()
 
@@ -26,8 +30,15 @@ _HEADER = re.compile(
 _GROUP = re.compile(r"(?P<job>.{1,100}): \(groupid=\d{1,6}, jobs=(?P<jobs>\d{1,6})\): err=")
 _LINE = re.compile(
     rf"{_GROUP.pattern}|\s*(?:read|write|trim|mixed)\s*: ?(?:IOPS|io)=|\s*(?:slat|clat|lat|sync) \([num]sec\) *: min=|"
-    r"\s*(?:slat|clat|lat|sync) percentiles \([num]sec\)|Run status group \d"
+    r"\s*(?:slat|clat|lat|sync) percentiles \([num]sec\)|Run status group \d|"
+    r"\s*(?:READ|WRITE|TRIM|MIXED): (?:bw|io)="
 )
+_GROUP_RATE = re.compile(
+    r"\s*(?P<operation>READ|WRITE|TRIM|MIXED): .{0,60}?\b(?:bw|aggrb)=\s*(?P<rate>\d{1,15}(?:\.\d{1,6})?)"
+    r"(?P<prefix>[kKMGT]?)i?B/s.{0,160}?\b(?:run=|mint=)\d{1,12}(?:-|msec, maxt=)(?P<time>\d{1,12})msec"
+)
+"""A rate of all jobs of a group, in fio's closing summary."""
+_DIRECTION = re.compile(r"\s*(?:read|write|trim|mixed)\s*:")
 _TERSE = re.compile(r"[345];fio-\d")
 _CLIENT = re.compile(r"<(?P<host>[\w.:-]{1,100})>(?: |$)")
 """The host before lines of fio --client, alone on the line before the results of its jobs."""
@@ -36,12 +47,32 @@ _LOG = re.compile(r"(\d{1,15}), \d{1,18}, [012], \d{1,10}(?:, \d{1,20}(?:, \w{1,
 """A sample of write_bw_log, write_iops_log or write_lat_log: time in ms, value, direction, block size, offset."""
 
 
+def _with_paths(read: ReadOutput) -> ReadOutput:
+    """Return a reader that notes at each result that its device or directory is by its name no disk."""
+
+    def noting(text: str, command: str | None) -> Iterator[ToolOutput]:
+        for one in read(text, command):
+            path = str(one.stated.get("device") or one.stated.get("directory") or "")
+            note = (f"{NO_DISK}{path} is memory, or a device without a disk.",) if is_without_disk(path) else ()
+            yield replace(one, parsed=replace(one.parsed, notes=(*one.parsed.notes, *note)))
+
+    return noting
+
+
 def fio_formats() -> tuple[OutputFormat, ...]:
     """Return the formats of fio."""
     first = re.compile(rf"{_HEADER.pattern}|fio-\d+\.\d+\S*$")
     return (
-        OutputFormat(title="fio JSON", keys=frozenset({"fio version", "jobs"}), joined=True, read=_read_documents),
-        OutputFormat(title="fio text", first=first, line=_LINE, read=_read_text_output),
+        OutputFormat(
+            title="fio JSON",
+            keys=frozenset({"fio version", "jobs"}),
+            joined=True,
+            read=_with_paths(_read_documents),
+            free_text=frozenset({"description", "desc"}),
+        ),
+        OutputFormat(
+            title="fio text", first=first, line=_LINE, read=_with_paths(checked(_read_text_output, text_contradictions))
+        ),
         OutputFormat(title="fio terse", first=_TERSE, read=_read_terse_output),
         OutputFormat(title="fio client JSON", keys=frozenset({"fio version", "client_stats"}), read=_read_clients),
         OutputFormat(title="fio log", line=_LOG, read=_read_log),
@@ -58,14 +89,18 @@ def _read_documents(text: str, _command: str | None) -> Iterator[ToolOutput]:
         report = read_report(content)
         if report is None:
             continue
-        whole = "\n".join(documents) + "\n"
-        options = {job.key: _options(job.options) for job in report.jobs}
-        alone = len(report.jobs) == 1
-        for job in report.jobs:
-            section = Section(job.name, options[job.key])
-            values = _without_default_size(section, section_values(section, ""))
-            parsed = parse_whole(_FIO.parser(values), whole.encode()) if alone else _of_one(job, report)
-            yield ToolOutput(_FIO.id, parsed, values, name=job.name, seconds=job.runtime or None)
+        yield from noted(_of_document(documents, report), document_contradictions(documents[-1]))
+
+
+def _of_document(documents: list[str], report: Report) -> Iterator[ToolOutput]:
+    whole = "\n".join(documents) + "\n"
+    options = {job.key: _options(job.options) for job in report.jobs}
+    alone = len(report.jobs) == 1
+    for job in report.jobs:
+        section = Section(job.name, options[job.key])
+        values = _without_default_size(section, section_values(section, ""))
+        parsed = parse_whole(_FIO.parser(values), whole.encode()) if alone else _of_one(job, report)
+        yield ToolOutput(_FIO.id, parsed, values, name=job.name, seconds=job.runtime or None)
 
 
 def _runs(text: str) -> Iterator[list[str]]:
@@ -155,8 +190,19 @@ _UNNAMED = "fio: (groupid=0, jobs=1): err= 0:"
 """The head of a job, for results that were pasted without theirs."""
 
 
+_COMMA = re.compile(r"\b(?:iops|bw|min|max|avg|stdev)= *\d{1,15},\d", re.IGNORECASE)
+
+
 def _read_text_output(text: str, command: str | None) -> Iterator[ToolOutput]:
+    comma = _COMMA.search(text)
+    if comma is not None:
+        reason = f"“{comma[0]}…”: fio prints no decimal commas, nor separators of thousands. Give it as fio prints it."
+        yield ToolOutput(_FIO.id, ParsedTrial(notes=(reason,), complete=False), undecided=reason)
+        return
     if not any(_GROUP.match(_CLIENT.sub("", line, count=1)) for line in text.splitlines()):
+        if not any(_DIRECTION.match(line) for line in text.splitlines()):
+            yield from _of_groups(text, command)
+            return
         text = f"{_UNNAMED}\n{text}"
         yield from _of_report(read_text(text.splitlines()), text, command, {})
         return
@@ -166,6 +212,37 @@ def _read_text_output(text: str, command: str | None) -> Iterator[ToolOutput]:
         stated = _stated_in_text([*headers, *lines])
         for one in _of_report(read_text(lines), "\n".join(lines), command, stated):
             yield replace(one, name=f"{host} {one.name}") if host else one
+
+
+def _of_groups(text: str, command: str | None) -> Iterator[ToolOutput]:
+    """Yield the rates of each group of jobs in fio's closing summary, without anything else of their output."""
+    groups: list[list[re.Match[str]]] = []
+    for line in text.splitlines():
+        found = _GROUP_RATE.match(line)
+        if found and groups and found["operation"] not in {one["operation"] for one in groups[-1]}:
+            groups[-1].append(found)
+        elif found:
+            groups.append([found])
+        elif line.startswith("Run status group"):
+            groups.append([])
+    given = stated_by_command(_FIO, command)
+    for group in filter(None, groups):
+        figures = tuple(
+            Figure(BANDWIDTH, _bytes_per_second(one), labels(operation=one["operation"].lower())) for one in group
+        )
+        seconds = max(int(one["time"]) for one in group) / 1000
+        done = {one["operation"].lower() for one in group}
+        values = given or {"rw": _by_operations(done), "runtime": 0.0}
+        unstated = {} if given else {"direct": (True, False)}
+        yield ToolOutput(_FIO.id, ParsedTrial(figures, notes=(_RATES_ONLY,)), values, unstated, seconds=seconds)
+
+
+_RATES_ONLY = "fio's closing summary alone: it has neither IOPS and latencies nor the options of the jobs."
+
+
+def _bytes_per_second(rate: re.Match[str]) -> float:
+    """Return a rate; fio 2 prints KB/s and means 1024 bytes."""
+    return float(rate["rate"]) * 1024.0 ** " kmgt".index(rate["prefix"].lower() or " ")
 
 
 def _by_client(text: str) -> Iterator[tuple[str, list[str]]]:
@@ -225,14 +302,28 @@ _WHOLE_SECONDS = 0.05
 """Seconds by which a run that time ended differs from whole ones; one that its size ended lasts any time."""
 
 
+SECTOR = 512
+"""Bytes of which the blocks of direct I/O are multiples; fio rounds the rates from which the block follows."""
+
+
 def _inferred(job: JobReport, section: Section) -> dict[str, Value]:
     """Return the values that follow from the results, where the output does not state them."""
     seconds = round(job.runtime)
     by_time = seconds >= 1 and abs(job.runtime - seconds) < _WHOLE_SECONDS
     found: dict[str, Value] = {"rw": _pattern(job, section), "runtime": float(seconds) if by_time else 0.0}
+    if "bs" not in section.options and (block := _block(job)):
+        found["block_size"] = block
     if "iodepth" not in section.options:
         found["iodepth" if "numjobs" in section.options else "numjobs"] = max(1, round(_in_flight(job)))
     return found
+
+
+def _block(job: JobReport) -> int:
+    """Return the mean size of an I/O in whole sectors, from the counts, else from the rates; 0 if it is not known."""
+    size, ios = (sum(getattr(one, name) for one in job.directions.values()) for name in ("size", "ios"))
+    rates = [(one.bandwidth, one.iops) for one in job.directions.values() if one.bandwidth and one.iops]
+    amount, count = (size, ios) if size and ios else max(rates, default=(0, 0))
+    return SECTOR * max(1, round(amount / count / SECTOR)) if count else 0
 
 
 def _in_flight(job: JobReport) -> float:
@@ -245,5 +336,8 @@ def _pattern(job: JobReport, section: Section) -> Value:
     """Return the pattern, of an output without its first line as far as the directions show it."""
     if "rw" in section.options:
         return section_values(section, "")["rw"]
-    done = {name for name, one in job.directions.items() if one.ios}
+    return _by_operations({name for name, one in job.directions.items() if one.ios})
+
+
+def _by_operations(done: AbstractSet[str]) -> Value:
     return "randrw" if {"read", "write"} <= done else "randwrite" if "write" in done else "randread"

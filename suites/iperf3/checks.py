@@ -37,6 +37,10 @@ def _udp_default_rate(evidence: StepEvidence) -> CheckOutcome | None:
     )
 
 
+LARGEST_FRAME = 9216
+"""Bytes of the largest payload of jumbo frames in use."""
+
+
 def _udp_fragments(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
     values = evidence.values
     length, address = int(values["length"]), str(values["address"]) or evidence.context.peer_address or ""
@@ -44,6 +48,8 @@ def _udp_fragments(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
         return None
     packet = largest_packet(evidence.context)
     if packet is None:
+        if length > LARGEST_FRAME - UDP_HEADERS:
+            return CheckOutcome(f"length is {length} B; no Ethernet frame holds more than {LARGEST_FRAME} B.")
         return NotChecked("The MTU of the host's interfaces is not known.")
     if length <= packet - UDP_HEADERS:
         return None

@@ -25,6 +25,7 @@ _ROW = re.compile(
     rf"{_N} [KMGT]?Bytes\s{{1,4}}(?P<rate>{_N} [KMGT]?(?:bits|Bytes))/sec(?P<rest>.{{0,200}})"
 )
 _CONNECTED = re.compile(r"\[[ *]{0,3}\d{1,6}\] local .{1,300} connected with (?P<to>.{1,300})")
+_UNANSWERED = re.compile(r"\[[ *]{0,3}\d{1,6}\] WARNING: did not receive ack of last datagram")
 _SERVER_REPORT = re.compile(r"\[[ *]{0,3}(?:\d{1,6}|SUM)\] Server Report:")
 
 
@@ -46,6 +47,7 @@ class Iperf2Reader:
     _rows: list[Row] = field(default_factory=list)  # of the first stream
     _received: dict[str, Row] = field(default_factory=dict)  # by stream
     _at_server: bool = False
+    _unanswered: bool = False  # whether the server did not answer a client of UDP
 
     def read(self, line: str) -> None:
         """Read one line."""
@@ -57,6 +59,8 @@ class Iperf2Reader:
             self._connections += 1
             self._reverse |= "(reverse)" in match["to"]
             self._both |= "(full-duplex)" in match["to"]
+        elif self.found and _UNANSWERED.match(line):
+            self._unanswered = True
         elif self.found and _SERVER_REPORT.match(line):
             self._at_server = True
         elif self.found and (match := _ROW.match(line)):
@@ -93,6 +97,9 @@ class Iperf2Reader:
         if self._server and several:
             notes.append("A server's output has several tests: no figure. Parse the client's output.")
             return ParsedTrial(notes=tuple(notes), complete=False)
+        if any(row.start == row.stop for row in (*self._sums[-1:], *self._rows[-1:])):
+            notes.append("iperf 2 measured for 0 s: no figure.")
+            return ParsedTrial(notes=tuple(notes), complete=False)
         whole = self._sums if several else self._sums or self._rows
         intervals = Intervals()
         ended = bool(whole) and whole[-1].start == 0 and (not several or self._ends_together(whole[-1]))
@@ -100,6 +107,8 @@ class Iperf2Reader:
         received = self._at_the_server()
         if self._received and received is None:
             notes.append("Streams without a report of the server: the rate is the sender’s.")
+        if self._unanswered:
+            notes.append("The server did not answer: the rate is the sent one, and nothing may have arrived.")
         final = [*whole[-1:], *([] if received is None else [received])]
         figures = summary_figures(final) if ended else intervals.mean()
         if not ended:

@@ -172,6 +172,9 @@ class Iperf3Parser(LineParser):
         if self._iperf2.found:
             return self._iperf2.result(exit_status)
         transcript = self._transcript
+        added = self._text.add_up()
+        if added is not None:
+            self._samples[:] = added
         if self._document:
             self._notes.append("The JSON document is truncated.")
         broken_off = transcript.broken_off() or bool(exit_status)

@@ -2,15 +2,32 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from suites.base import Suite
+from suites.identities import (
+    BINARY,
+    DECIMAL,
+    Identities,
+    Line,
+    Member,
+    Product,
+    Total,
+    broken,
+    json_numbers,
+    negative_members,
+    noted,
+)
+from suites.iperf3.link import is_loopback
 from suites.iperf3.output import LARGEST
 from suites.iperf3.text import RECEIVE, SEND, THROUGHPUT
 from suites.output_reading import StatedLine, by_parser, stated_by_command
 from suites.outputs import OutputFormat, ParsedTrial, ToolOutput, parse_whole
 from suites.parameters import Value, Values
-from suites.strict_json import object_in, read_json
+from suites.quantities import quantity
+from suites.strict_json import object_in, objects_in, read_json
+from suites.units import Unit
 
 _ROW = r"\[ {0,3}(?:\d{1,6}|SUM)\](?:\[[TR]X-[CS]\])? +\d+\.\d+- *\d+\.\d+ +sec +"
 _FIRST = re.compile(r"Connecting to host \S+, port \d{1,5}|Server listening on \d{1,5}(?: |$)")
@@ -22,15 +39,123 @@ _STATED = (
     StatedLine("direction", re.compile(r"\[ ID\](\[Role\])"), lambda _text: "both"),
     StatedLine("protocol", re.compile(r".*(Total Datagrams|, UDP port|on UDP port)"), lambda _text: "udp"),
     StatedLine("protocol", re.compile(rf"{_ROW}.*?/sec +([\d.]+ ms) +\d+/ *\d+ \("), lambda _text: "udp"),
+    StatedLine(
+        "address",
+        re.compile(r"\[[ *]{0,3}\d{1,6}\] local (\S{1,60}) port \d{1,5} connected (?:to|with) \1 port \d{1,5}"),
+        lambda address: address if is_loopback(address) else "localhost",
+    ),
     StatedLine("streams", re.compile(r"Starting Test: protocol: \w+, (\d{1,4}) streams")),
     StatedLine("omit", re.compile(r"Starting Test: .*omitting (\d{1,9}) seconds")),
     StatedLine("time", re.compile(r"Starting Test: .*, (\d{1,9}) second test")),
 )
 
 
+_N = r"\d{1,18}(?:\.\d{1,9})?"
+_RATE = Product(text="bytes / time", result="rate", factors=("size",), divisors=("seconds",), unit=Unit.BITS_PER_SECOND)
+_LOSS = Product(text="lost / total datagrams", result="loss", factors=("lost",), divisors=("datagrams",), scale=100,
+                unit=Unit.PERCENT)  # fmt: skip
+_UNITS = {f"{prefix}Bytes": (8 * BINARY[prefix][0],) for prefix in ("", "K", "M", "G", "T")} | {
+    f"{prefix}bits": DECIMAL[prefix] for prefix in ("", "K", "M", "G", "T")
+}
+"""Factors to bits: iperf means powers of 1024 by bytes, and of 1000 by bits."""
+
+_PRINTED_ROW = re.compile(
+    rf"\[[ *]{{0,3}}(?P<stream_>\d{{1,6}}|SUM)\](?P<role_>\[[TR]X-[CS]\])?\s+"
+    rf"(?P<start>{_N})-\s*(?P<stop>{_N})\s+sec\s+"
+    rf"(?P<size>{_N}) (?P<size_unit>[KMGT]?Bytes)\s+(?P<rate>{_N}) (?P<rate_unit>[KMGT]?(?:bits|Bytes))/sec"
+    rf"(?:.{{0,60}}? (?P<lost>\d{{1,18}})/\s*(?P<datagrams>\d{{1,18}}) \((?P<loss>{_N}(?:e[-+]?\d{{1,3}})?)%\))?"
+    r"(?:.{0,120}?(?P<end_>sender|receiver))?"
+)
+_STREAM = re.compile(r"\[[ *]{0,3}\d{1,6}\] local .{1,300} connected (?:to|with) ")
+
+_OVERFLOW = re.compile(r"\d/2147483647 \(")
+"""A count of datagrams at the limit of 32 bits."""
+
+IDENTITIES = Identities(
+    (
+        Line(
+            _PRINTED_ROW,
+            (_RATE, _LOSS),
+            _UNITS,
+            cut=frozenset({"loss"}),
+            spans={"seconds": ("stop", "start")},
+            totals=(
+                Total("rate", "stream_", "SUM", ("role_", "start", "stop", "end_"), Unit.BITS_PER_SECOND, slack=0.03),
+            ),
+            part=_STREAM,
+        ),
+    )
+)
+"""Identities of the rows of iperf3 and iperf 2; iperf cuts or rounds the loss, by version."""
+
+_TOTALS = (
+    "sum",
+    "sum_sent",
+    "sum_received",
+    "sum_bidir_reverse",
+    "sum_sent_bidir_reverse",
+    "sum_received_bidir_reverse",
+)
+_MEMBERS = {
+    "size": Member(("bytes",), 8.0),
+    "seconds": Member(("seconds",)),
+    "rate": Member(("bits_per_second",)),
+    "lost": Member(("lost_packets",)),
+    "datagrams": Member(("packets",)),
+    "loss": Member(("lost_percent",)),
+}
+
+
+def _text_contradictions(text: str) -> Iterable[tuple[str, str]]:
+    """Yield what contradicts itself in a text; the report of the other end follows (--get-server-output)."""
+    own = text.partition("\nServer output:")[0]
+    yield from IDENTITIES.contradictions(own)
+    if _OVERFLOW.search(own):
+        yield "", "the datagrams are 2147483647, the limit of their counter: so is the loss"
+
+
+def _document_contradictions(content: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
+    """Yield what contradicts itself in a document of iperf3: in its totals, and between them and the streams."""
+    ends = [object_in(content, "end"), *objects_in(content, "intervals")]
+    for end in ends:
+        for name in _TOTALS:
+            total = object_in(end, name)
+            words = (*negative_members(total, _MEMBERS), *broken((_RATE, _LOSS), json_numbers(total, _MEMBERS)))
+            yield from (("", f"{name}: {each}") for each in words)
+    if any(name.endswith("_bidir_reverse") for name in ends[0]):
+        return  # the streams of both directions are in one list
+    for name, side in (("sum_sent", "sender"), ("sum_received", "receiver")):
+        streams = [object_in(one, side) for one in objects_in(ends[0], "streams")]
+        yield from _sum_of(object_in(ends[0], name), streams, name)
+
+
+def _sum_of(total: Mapping[str, Any], streams: list[Mapping[str, Any]], name: str) -> Iterable[tuple[str, str]]:
+    rates = [_number(one.get("bits_per_second")) for one in streams]
+    printed = _number(total.get("bits_per_second"))
+    given = [one for one in rates if one is not None]
+    if not printed or len(given) < len(rates) or not given:
+        return
+    if abs(sum(given) / printed - 1) > _SAME_SUM:
+        shown = (quantity(value, Unit.BITS_PER_SECOND) for value in (sum(given), printed))
+        yield "", f"{name}: sum of the streams = {', printed: '.join(shown)}"
+
+
+_SAME_SUM = 0.02
+"""Relative difference of a sum and its parts, whose ends are a round trip apart."""
+
+
 def iperf_formats(suite: Suite) -> tuple[OutputFormat, ...]:
     """Return the formats of iperf3, and the text of iperf 2, which `suite` reads."""
-    text = by_parser(suite, _STATED, inferred=_inferred)
+    by_text = by_parser(suite, _STATED, inferred=_inferred, contradictions=_text_contradictions)
+
+    def text(output: str, command: str | None) -> Iterable[ToolOutput]:
+        shown = _SHOWN.get((stated_by_command(suite, command) or {}).get("direction"), "")
+        output = shown + _without_text_beside(output)
+        ends = [float(match["stop"]) for line in output.splitlines() if (match := _PRINTED_ROW.match(line))]
+        for one in by_text(output, command):
+            seconds = max(ends, default=0.0)
+            whole = seconds > 0 and one.parsed.complete  # else the rest may be missing in the text only
+            yield replace(one, seconds=seconds + _omitted(one.stated) if whole else None)
 
     def read_document(output: str, command: str | None) -> Iterable[ToolOutput]:
         parsed = parse_whole(suite.parser({}), output.encode())
@@ -38,14 +163,54 @@ def iperf_formats(suite: Suite) -> tuple[OutputFormat, ...]:
         test = object_in(object_in(content, "start"), "test_start")
         both = any(name.endswith("_bidir_reverse") for name in object_in(content, "end"))
         stated = {**(stated_by_command(suite, command) or {}), **_stated_in_json(test, both=both)}
+        for connected in objects_in(object_in(content, "start"), "connected")[:1]:
+            stated |= _own_host(str(connected.get("local_host")), str(connected.get("remote_host")))
         if parsed.figures:
-            yield ToolOutput(suite.id, parsed, stated, seconds=_number(test.get("duration")) or None)
+            seconds = _number(test.get("duration"))
+            one = ToolOutput(suite.id, parsed, stated, seconds=seconds + _omitted(stated) if seconds else None)
+            yield from noted((one,), _document_contradictions(content))
 
     return (
-        OutputFormat(title="iperf3 JSON", keys=frozenset({"start", "intervals", "end"}), read=read_document),
+        OutputFormat(
+            title="iperf3 JSON",
+            keys=frozenset({"start", "intervals", "end"}),
+            read=read_document,
+            free_text=frozenset({"title", "extra_data"}),
+        ),
         OutputFormat(title="iperf3 text", first=_FIRST, line=_LINE, read=text),
         OutputFormat(title="iperf 2 text", first=_BANNER, line=_BANNER, read=text),
     )
+
+
+_SHOWN: Mapping[Value | None, str] = {
+    SEND: "[ ID] Interval           Transfer     Bitrate         Retr\n",
+    RECEIVE: "Reverse mode, remote host is sending\n",
+}
+"""Lines that show whether the client sends, by the direction that its command line states: rows alone do not."""
+
+_WHOLE_ROW = re.compile(
+    rf"(?>{_ROW}\S+ [KMGT]?Bytes +\S+ [KMGT]?(?:bits|Bytes)/sec(?: +\d+(?![\d.]))?(?: +[\d.]+ [KMG]?Bytes)?"
+    r"(?: +\S+ ms +-?\d+/ *\d+ \([^()]{1,20}\))?(?: +\(omitted\))?(?: +(?:sender|receiver))?)(?= {2,}\S| +\|)"
+)
+"""A row of iperf3 with other text after it, which may hide that a sender printed it."""
+
+
+def _without_text_beside(output: str) -> str:
+    if _BANNER.search(output):  # iperf 2 has more columns
+        return output
+    lines = ((line, _WHOLE_ROW.match(line)) for line in output.splitlines())
+    return "\n".join(line if row is None else row[0] for line, row in lines) + "\n"
+
+
+def _own_host(local: str, remote: str) -> dict[str, Value]:
+    """Return the address of the peer where both ends have one: then they are on one host."""
+    return {"address": remote if is_loopback(remote) else "localhost"} if local == remote else {}
+
+
+def _omitted(stated: Mapping[str, Value]) -> float:
+    """Return the seconds before those that are counted (-O), which the times of the rows lack."""
+    omit = stated.get("omit", 0.0)
+    return float(omit) if isinstance(omit, int | float) else 0.0
 
 
 DEFAULT_RATE = 2**20
@@ -57,8 +222,9 @@ _NEAR = 1.02
 
 def _inferred(parsed: ParsedTrial, stated: Values) -> dict[str, Value]:
     """Return the runtime, the time of the last interval, and whether UDP was sent at the default rate."""
-    last = max((sample.time for sample in parsed.samples), default=0.0)
-    found: dict[str, Value] = {"time": float(round(last))} if last >= 1 else {}
+    omitted = max((sample.time for sample in parsed.samples if sample.warm_up), default=0.0)
+    last = max((sample.time for sample in parsed.samples), default=0.0) - omitted
+    found: dict[str, Value] = {"time": float(round(last)), "omit": float(round(omitted))} if last >= 1 else {}
     rates = [one.value for one in parsed.figures if one.metric is THROUGHPUT]
     if stated.get("protocol") == "udp" and rates:
         found["bitrate"] = _megabits(max(rates) if max(rates) < DEFAULT_RATE * _NEAR else 0.0)

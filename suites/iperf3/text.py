@@ -183,6 +183,7 @@ class Transcript:
     cpu: list[Figure] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
     congestion: str = ""
     client: bool = True
     udp: bool = False
@@ -211,7 +212,10 @@ class Transcript:
         """Add a summary row. An end prints a rate of 0 for the other end if it received no result from it.
 
         Only the receiving end of UDP, in the client's report, can have measured 0: every datagram was lost.
+        One that lasted no time has no rate.
         """
+        if row.stop <= row.start:
+            return
         if row.rate > 0 or (self.udp and self.client and row.end == RECEIVER and row.lost == 100):
             self.summaries[row.direction, row.end] = row
 
@@ -246,7 +250,7 @@ class Transcript:
 
     def warning_notes(self, figures: list[Figure]) -> list[str]:
         """Return the warnings, and a note about datagram loss among `figures`."""
-        notes = [f"iperf3 warns: {words}" for words in self.warnings]
+        notes = [*self.remarks, *(f"iperf3 warns: {words}" for words in self.warnings)]
         if self.congestion:
             notes.append(f"TCP's congestion control at the sending end was {self.congestion}.")
         if self.computed:
@@ -314,6 +318,32 @@ def _rate(match: re.Match[str]) -> float:
     return bits_per_second(match["size"]) / seconds
 
 
+_INTERVAL, _SUMMARY, _OF_SENDER = "interval", "summary", "of the sender"
+"""Kinds of rows; of the sender is that of a sending client before 3.7."""
+
+
+def _sum_of(rows: list[Row]) -> Row:
+    """Return the row of all streams: rates and counts added, the loss weighted by datagrams, the largest jitter."""
+    jitters = [row.jitter for row in rows if row.jitter is not None]
+    lost = [(row.lost, row.datagrams) for row in rows]
+    known = [(share, count) for share, count in lost if share is not None and count]
+    return replace(
+        rows[0],
+        rate=sum(row.rate for row in rows),
+        retransmits=_added([row.retransmits for row in rows]),
+        jitter=max(jitters, default=None),
+        lost=sum(share * count for share, count in known) / sum(count for _, count in known) if known else None,
+        datagrams=_added([row.datagrams for row in rows]),
+        window=None,
+        round_trip=None,
+    )
+
+
+def _added(values: list[float | None]) -> float | None:
+    given = [value for value in values if value is not None]
+    return sum(given) if len(given) == len(values) else None
+
+
 @dataclass(slots=True)
 class TextReader:
     """Parses lines for the transcript."""
@@ -321,6 +351,7 @@ class TextReader:
     transcript: Transcript
     _connections: int = 0
     _summed: bool = False
+    _streams: dict[tuple[str, str, str, float, float], dict[str, Row]] = field(default_factory=dict)
     _repeated: bool = False  # the server's own output follows (--get-server-output)
     _heading: str = ""
     _end_shown: bool = False  # whether a line shows which end printed this
@@ -353,6 +384,7 @@ class TextReader:
             self.transcript.client = False
         elif _SENT.match(line):
             self._sent()
+            self.transcript.ended |= bool(self.transcript.summaries)  # only “iperf Done.” follows
         elif stripped == "iperf Done.":
             self.transcript.ended = True
         elif match := _WARNING.match(line):
@@ -380,18 +412,46 @@ class TextReader:
         """Parse a row: the sum if there are several streams in its direction, else the one stream."""
         streams = self._connections // 2 if match["role"] else self._connections
         self._summed |= match["id"] == "SUM"
-        if match["id"] != "SUM" and (streams > 1 or self._summed):
+        if match["id"] != "SUM" and self._summed:
             return []
         row, is_summary = self._row(match)
-        if row.jitter is not None and not is_summary and self.transcript.client and self._sends:
+        sent = row.jitter is not None and not is_summary and self.transcript.client and bool(self._sends)
+        kind = _SUMMARY if is_summary else _OF_SENDER if sent else _INTERVAL
+        if match["id"] != "SUM":
+            key = kind, row.direction, row.end, row.start, row.stop
+            if key in self._streams or len(self._streams) < MAXIMUM_ROWS:
+                self._streams.setdefault(key, {})[match["id"]] = row
+            if streams > 1:
+                return []
+        return self._add(kind, row)
+
+    def _add(self, kind: str, row: Row) -> list[Sample]:
+        """Add the row of a direction to the transcript; return its samples."""
+        if kind == _OF_SENDER:
             self.transcript.summarise_sent(row)
-            return []
-        if not is_summary:
+        elif kind == _INTERVAL:
             return self.transcript.intervals.add(row)
-        self.transcript.summarise(row)
-        if not self.transcript.client:
-            self.transcript.ended = True  # a server prints nothing after its summary
+        else:
+            self.transcript.summarise(row)
+            if not self.transcript.client:
+                self.transcript.ended = True  # a server prints nothing after its summary
         return []
+
+    def add_up(self) -> list[Sample] | None:
+        """Take the sum of the streams where the output lacks that of iperf3; return all samples then.
+
+        None if it has the sum, one stream in each direction, or not the rows of every stream.
+        """
+        most = max((len(rows) for rows in self._streams.values()), default=0)
+        both = {key[1] for key in self._streams} == {SEND, RECEIVE}
+        if self._summed or most < 2 or most < self._connections // (2 if both else 1):
+            return None
+        self.transcript.intervals = Intervals(omit=self.transcript.intervals.omit)
+        self.transcript.summaries.clear()
+        complete = {key: rows for key, rows in self._streams.items() if len(rows) == most}
+        samples = [one for key, rows in complete.items() for one in self._add(key[0], _sum_of(list(rows.values())))]
+        self.transcript.remarks.append(f"The total is the sum of {most} streams: the output has no [SUM] row.")
+        return samples
 
     def _row(self, match: re.Match[str]) -> tuple[Row, bool]:
         rest = match["rest"]

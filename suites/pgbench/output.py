@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from suites.base import Command
 from suites.disk import MIB
 from suites.host_files import HostFile
+from suites.identities import Identities, Line, Product
 from suites.line_parser import LineParser
 from suites.oltp.server import server_version
 from suites.outputs import ParsedTrial
@@ -57,6 +58,40 @@ _RATE_LINE = re.compile(r"tps = [\d.,]+ ")  # of every language
 _SUMMARY = re.compile(r"transaction type: .+")
 _FAILURE = re.compile(r"pgbench: (?:error|fatal|detail): .+|(?:ERROR|FATAL|PANIC): .+|.*: (?:command )?not found")
 _REFUSED = re.compile(r"The server did not start: .*|There is no .* server here\.|Run was aborted.*")
+
+_OVERHANG = 0.1
+"""Relative difference that connecting, and the transactions that end after the time is up, may make."""
+
+IDENTITIES = Identities(
+    (
+        Line(re.compile(r"number of transactions actually processed: (?P<count>\d{1,15})(?:/\d+)?$")),
+        Line(re.compile(r"number of clients: (?P<clients>\d{1,9})$")),
+        Line(re.compile(r"duration: (?P<seconds>\d{1,9}) s$"), errors={"seconds": 0.5}),
+        Line(re.compile(r"latency average(?: =|:) (?P<mean>\d{1,12}(?:[.,]\d{1,9})?) ms$")),
+        Line(re.compile(r"rate limit schedule lag: avg (?P<lag>\d{1,12}(?:[.,]\d{1,9})?) ")),
+        Line(re.compile(r"tps = (?P<rate>\d{1,12}(?:[.,]\d{1,9})?) \((?:without|excluding|including)")),
+    ),
+    (
+        Product(
+            text="transactions / duration",
+            result="rate",
+            factors=("count",),
+            divisors=("seconds",),
+            unit=Unit.PER_SECOND,
+            slack=_OVERHANG,
+        ),
+        Product(
+            text="tps × mean latency (clients at work)",
+            result="clients",
+            factors=("rate", "mean"),
+            scale=0.001,
+            slack=_OVERHANG,
+            at_most=True,
+            unless="lag",
+        ),
+    ),
+)
+"""Identities of pgbench's summary. With --rate, the latency includes the wait for a client."""
 
 
 @dataclass(slots=True)

@@ -21,11 +21,13 @@ from suites.command_line import CommandSyntax, Respelled
 from suites.equivalents import Equivalent, MetricMapping, ParameterMapping, Traits, backwards, mapped
 from suites.facts import Facts, cpus_for
 from suites.host_files import HostFile
+from suites.identities import in_text
 from suites.oltp import server
 from suites.output_reading import NAMED_ELSEWHERE, StatedLine, by_parser
 from suites.outputs import OutputFormat, ParsedTrial
 from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values, count_parameter, port_parameter
 from suites.pgbench.output import (
+    IDENTITIES,
     LAG,
     LARGEST,
     LOGGED,
@@ -333,7 +335,14 @@ class Pgbench(Suite):
     @property
     def output_formats(self) -> tuple[OutputFormat, ...]:
         """The formats of pgbench's output."""
-        read = by_parser(self, _STATED, assumed=NAMED_ELSEWHERE, inferred=_requested_rate, again=_SUMMARY)
+        read = by_parser(
+            self,
+            _STATED,
+            assumed=NAMED_ELSEWHERE,
+            inferred=_requested_rate,
+            again=_SUMMARY,
+            contradictions=in_text(IDENTITIES),
+        )
         return (OutputFormat(title="pgbench", first=_FIRST, line=_LINE, read=read),)
 
     def programs(self, values: Values, facts: Facts | None) -> tuple[Program, ...]:

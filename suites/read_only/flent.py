@@ -64,7 +64,11 @@ class Flent(ReadOnlySuite):
     @property
     def output_formats(self) -> tuple[OutputFormat, ...]:
         """The data file, unpacked."""
-        return (OutputFormat(title="flent", keys=frozenset({"metadata", "results", "x_values"}), read=self._read),)
+        keys, free_text = (
+            frozenset({"metadata", "results", "x_values"}),
+            frozenset({"TITLE", "NOTE", "LOCAL_HOST", "HOST"}),
+        )
+        return (OutputFormat(title="flent", keys=keys, read=self._read, free_text=free_text),)
 
     def _read(self, text: str, _command: str | None) -> Iterator[ToolOutput]:
         content = read_json(text)

@@ -1,15 +1,19 @@
 """hyperfine: times of commands, from its JSON (--export-json)."""
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import fmean, median
 from typing import Any
 
 from suites.base import StepEvidence
 from suites.checks import Check, CheckOutcome
+from suites.identities import Ascending, Identities, Line, Member, broken, json_numbers, negative_members, noted
 from suites.outputs import OutputFormat, ToolOutput
-from suites.parameters import Parameter, Type
+from suites.parameters import Parameter, Type, Value, flag_parameter
 from suites.programs import Program
-from suites.quantities import count_text
+from suites.quantities import count_text, quantity
 from suites.read_only.base import (
+    DEVIATION,
     LONGEST,
     MEAN,
     MEDIAN,
@@ -28,6 +32,7 @@ from suites.read_only.base import (
     tool_output,
 )
 from suites.strict_json import objects_in, read_json
+from suites.units import Unit
 from suites.vocab import Figure, Resource
 
 USER = time_metric("time_user", "Mean CPU time, user")
@@ -54,6 +59,22 @@ def _too_short(evidence: StepEvidence) -> CheckOutcome | None:
     return CheckOutcome(f"Shortest run: {1000 * shortest:.3g} ms.") if 0 < shortest < SHORTEST_RELIABLE else None
 
 
+FIRST_SLOWER = flag_parameter(
+    name="first_slower", title="First run slower", default=False, help="Whether hyperfine warns of a slow first run."
+)
+OUTLYING = flag_parameter(
+    name="outlying", title="Outliers", default=False, help="Whether hyperfine warns of outliers among the runs."
+)
+
+
+def _first_slower(evidence: StepEvidence) -> CheckOutcome | None:
+    return CheckOutcome("hyperfine warns of a slow first run.") if evidence.values.get("first_slower") else None
+
+
+def _outlying(evidence: StepEvidence) -> CheckOutcome | None:
+    return CheckOutcome("hyperfine warns of outliers.") if evidence.values.get("outlying") else None
+
+
 class Hyperfine(ReadOnlySuite):
     """The times of a command in repeated runs."""
 
@@ -62,7 +83,7 @@ class Hyperfine(ReadOnlySuite):
     summary = "Time of a command from its start to its end, repeated."
     resource = Resource.CPU
     program = Program("hyperfine", ("hyperfine",))
-    parameters = (RUNS, SPREAD, FASTEST)
+    parameters = (RUNS, SPREAD, FASTEST, FIRST_SLOWER, OUTLYING)
     metrics = (*TIMES, USER, SYSTEM)
     checks = (
         *RUN_CHECKS,
@@ -75,12 +96,43 @@ class Hyperfine(ReadOnlySuite):
             evaluate=_too_short,
             needs="The times of the runs.",
         ),
+        Check(
+            id="first-run-slower",
+            title="First run is slower",
+            why="It fills caches that the others use: the mean is that of neither.",
+            remedy="Use --warmup to measure with warm caches, or --prepare to clear them before each run.",
+            source="hyperfine: warning of the first run.",
+            evaluate=_first_slower,
+            needs="The warnings of hyperfine.",
+        ),
+        Check(
+            id="runs-outlying",
+            title="Outliers among the runs",
+            why="Other programs or the clock of the CPU disturb some runs, and the mean with them.",
+            remedy="Close other programs and repeat it; compare medians.",
+            source="hyperfine: warning of statistical outliers (modified Z-score above 14.8).",
+            evaluate=_outlying,
+            needs="The warnings of hyperfine.",
+        ),
     )
 
     @property
     def output_formats(self) -> tuple[OutputFormat, ...]:
         """The JSON of hyperfine 1 and 2."""
-        return (OutputFormat(title="hyperfine JSON", keys=frozenset({"results"}), read=self._read),)
+        keys, free_text = frozenset({"results"}), frozenset({"command"})
+        return (
+            OutputFormat(title="hyperfine JSON", keys=keys, read=self._read, free_text=free_text),
+            OutputFormat(title="hyperfine text", first=_BENCHMARK, line=_ROW, read=self._read_text),
+        )
+
+    def _read_text(self, text: str, _command: str | None) -> Iterator[ToolOutput]:
+        """Yield each benchmark of the text: its mean, deviation, CPU time, range, runs and warnings."""
+        for name, part in _benchmarks(text):
+            figures, stated = _figures_in(part)
+            if not figures:
+                continue
+            output = tool_output(self.id, figures, stated, name=name)
+            yield from noted((output,), IDENTITIES.contradictions(part))
 
     def _read(self, text: str, _command: str | None) -> Iterator[ToolOutput]:
         for one in objects_in(read_json(text), "results"):
@@ -98,7 +150,91 @@ class Hyperfine(ReadOnlySuite):
             problems = (f"{count_text(failed, 'run')} of {len(codes)} failed: no figure.",) if failed else ()
             stated = {"runs": len(times), "spread": spread_of(times), "shortest": min(times, default=0.0)}
             named = name_of(one.get("name") or one["command"])
-            yield tool_output(self.id, () if failed else figures, stated, name=named, problems=problems)
+            output = tool_output(self.id, () if failed else figures, stated, name=named, problems=problems)
+            yield from noted((output,), (("", words) for words in _contradictions(one, times)))
+
+
+def _contradictions(one: Mapping[str, Any], times: Sequence[float]) -> Iterator[str]:
+    """Yield what contradicts itself in the summary of a command, and between it and the times of its runs."""
+    numbers = json_numbers(one, _MEMBERS)
+    yield from negative_members(one, _MEMBERS)
+    yield from broken(_ORDER, numbers)
+    if times:
+        of_runs = {"mean": fmean(times), "median": median(times), "min": min(times), "max": max(times)}
+        for name, value in of_runs.items():
+            if name in numbers and not numbers[name][0].low <= value <= numbers[name][0].high:
+                printed = quantity(float(one[name]), Unit.SECOND)
+                yield f"{name} of the runs = {quantity(value, Unit.SECOND)}, printed: {printed}"
+
+
+# Text for people
+
+_T = r"\d{1,9}(?:\.\d{1,6})?"
+_BENCHMARK = re.compile(r"Benchmark #?\d{1,6}: (.{1,300})")
+_MEAN = re.compile(
+    rf"Time \((?:mean ± σ|abs ≡)\): +(?P<mean>{_T}) (?P<mean_unit>[mµu]?s)"
+    rf"(?: ± +(?P<deviation>{_T}) (?P<deviation_unit>[mµu]?s))?"
+    rf"(?: +\[User: (?P<user>{_T}) (?P<user_unit>[mµu]?s), System: (?P<system>{_T}) (?P<system_unit>[mµu]?s)\])?"
+)
+_RANGE = re.compile(
+    rf"Range \(min … max\): +(?P<min>{_T}) (?P<min_unit>[mµu]?s) … +(?P<max>{_T}) (?P<max_unit>[mµu]?s) +"
+    rf"(?P<runs>\d{{1,9}}) runs?"
+)
+_ROW = re.compile(rf"{_MEAN.pattern.replace('?P<', '?P<time_')}|{_RANGE.pattern}")
+_SECONDS = {"s": (1.0,), "ms": (1e-3,), "µs": (1e-6,), "us": (1e-6,)}
+IDENTITIES = Identities(
+    (
+        Line(re.compile(rf"\s*{_MEAN.pattern}"), units=_SECONDS),
+        Line(re.compile(rf"\s*{_RANGE.pattern}"), units=_SECONDS),
+    ),
+    (Ascending(("min", "mean", "max"), Unit.SECOND),),
+)
+"""Identities of one benchmark in hyperfine's text."""
+
+
+def _benchmarks(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the name and the lines of each benchmark; one without a head has no name."""
+    name, part = "", list[str]()
+    for line in text.splitlines():
+        if match := _BENCHMARK.match(line.strip()):
+            yield name, "\n".join(part)
+            name, part = match[1], []
+        part.append(line)
+    yield name, "\n".join(part)
+
+
+def _figures_in(part: str) -> tuple[list[Figure], dict[str, Value]]:
+    found: dict[str, float] = {}
+    for pattern in (_MEAN, _RANGE):
+        groups = match.groupdict() if (match := pattern.search(part)) else {}
+        for name, text in groups.items():
+            if text is not None and not name.endswith("_unit"):
+                found[name] = round(float(text) * _SECONDS.get(groups.get(f"{name}_unit") or "s", (1.0,))[0], 12)
+    metrics = (
+        ("mean", MEAN),
+        ("min", SHORTEST),
+        ("max", LONGEST),
+        ("deviation", DEVIATION),
+        ("user", USER),
+        ("system", SYSTEM),
+    )
+    figures = [Figure(metric, found[name]) for name, metric in metrics if name in found]
+    words = " ".join(part.split())
+    stated: dict[str, Value] = {
+        "first_slower": "first benchmarking run for this command was significantly slower" in words,
+        "outlying": "Statistical outliers were detected" in words,
+    }
+    if "mean" in found:
+        stated["runs"] = int(found.get("runs", 1 if "abs" in part else 0))  # of one run, it prints the time alone
+    if "min" in found:
+        stated["shortest"] = found["min"]
+    if "deviation" in found and found.get("mean"):
+        stated["spread"] = 100 * found["deviation"] / found["mean"]
+    return figures if "mean" in found else [], stated
+
+
+_MEMBERS = {name: Member((name,)) for name in ("min", "mean", "median", "max")}
+_ORDER = (Ascending(("min", "mean", "max"), Unit.SECOND), Ascending(("min", "median", "max"), Unit.SECOND))
 
 
 def _runs(one: Mapping[str, Any]) -> tuple[list[float], list[object], bool]:

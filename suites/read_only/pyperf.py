@@ -35,7 +35,8 @@ class Pyperf(ReadOnlySuite):
     @property
     def output_formats(self) -> tuple[OutputFormat, ...]:
         """The JSON of pyperf, of seconds; other units (bytes) are not read."""
-        return (OutputFormat(title="pyperf JSON", keys=frozenset({"benchmarks", "version"}), read=self._read),)
+        keys, free_text = frozenset({"benchmarks", "version"}), frozenset({"name", "hostname", "description"})
+        return (OutputFormat(title="pyperf JSON", keys=keys, read=self._read, free_text=free_text),)
 
     def _read(self, text: str, _command: str | None) -> Iterator[ToolOutput]:
         content = read_json(text)

@@ -4,12 +4,14 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from suites.identities import Ascending, Identities, Line, Product
 from suites.line_parser import LineParser
 from suites.outputs import ParsedTrial
 from suites.probe import OutputHeader, ProbeParser, Record
 from suites.quantities import count_text
 from suites.stream.metrics import BANDWIDTH, KERNELS, Rates, Sweep
 from suites.tool_messages import exit_notes
+from suites.units import Unit
 from suites.vocab import Figure, Sample, labels
 
 MAXIMUM_RUNS = 4096
@@ -24,6 +26,43 @@ _KERNEL = re.compile(rf"(Copy|Scale|Add|Triad): +{_N} +{_N} +{_N} +{_N}")
 _VALID = re.compile(r"Solution Validates.*")
 _WRONG = re.compile(r"Failed Validation on array.*|.*Validation failed.*", re.IGNORECASE)
 _FAILURE = re.compile(r".*: (?:command )?not found|.*: Permission denied|.*: No such file or directory|Killed")
+
+_ARRAYS = {"Copy": 2, "Scale": 2, "Add": 3, "Triad": 3}
+"""Arrays that each kernel moves."""
+
+_PLAIN = r"\d{1,15}(?:\.\d{1,9})?"
+
+
+def _kernel_line(name: str) -> Line:
+    """Return a kernel's row; its rate and best time are named by it."""
+    return Line(
+        re.compile(
+            rf"{name}: +(?P<{name}_rate>{_PLAIN}) +(?P<avg>{_PLAIN}) +(?P<{name}_min>{_PLAIN}) +(?P<max>{_PLAIN})"
+        ),
+        (Ascending((f"{name}_min", "avg", "max"), Unit.SECOND, {f"{name}_min": "min"}),),
+    )
+
+
+IDENTITIES = Identities(
+    (
+        Line(re.compile(r"Array size = (?P<elements>\d{1,15}) ")),
+        Line(re.compile(r"This system uses (?P<element>\d{1,2}) bytes per ")),
+        *map(_kernel_line, _ARRAYS),
+    ),
+    tuple(
+        Product(
+            text=f"{name}: {arrays} arrays / best time",
+            result=f"{name}_rate",
+            factors=("elements", "element"),
+            divisors=(f"{name}_min",),
+            scale=arrays * 1e-6,
+            unit=Unit.MB_PER_SECOND,
+        )
+        for name, arrays in _ARRAYS.items()
+    ),
+    begins=_VERSION,
+)
+"""Identities of STREAM's table."""
 
 
 @dataclass(slots=True)

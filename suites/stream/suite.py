@@ -17,6 +17,7 @@ from suites.equivalents import (
     tool_difference,
 )
 from suites.facts import Facts
+from suites.identities import in_text
 from suites.output_reading import StatedLine, by_parser
 from suites.outputs import OutputFormat
 from suites.parameters import Tuned, Value, Values
@@ -24,7 +25,7 @@ from suites.probe import needed_programs, probe_commands, sweep_counts, thread_a
 from suites.programs import COMPILER, Program, bundled
 from suites.stream.checks import STREAM_CHECKS
 from suites.stream.metrics import METRICS
-from suites.stream.output import StreamParser
+from suites.stream.output import IDENTITIES, StreamParser
 from suites.stream.parameters import (
     ELEMENT,
     PARAMETERS,
@@ -134,7 +135,8 @@ class Stream(Suite):
     @property
     def output_formats(self) -> tuple[OutputFormat, ...]:
         """The formats of STREAM's output."""
-        return (OutputFormat(title="STREAM", first=_FIRST, line=_LINE, read=by_parser(self, _STATED)),)
+        read = by_parser(self, _STATED, contradictions=in_text(IDENTITIES))
+        return (OutputFormat(title="STREAM", first=_FIRST, line=_LINE, read=read),)
 
     def programs(self, values: Values, facts: Facts | None) -> tuple[Program, ...]:
         """Return a compiler if the probe is built on the host."""

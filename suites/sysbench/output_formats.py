@@ -4,9 +4,11 @@ import re
 from collections.abc import Mapping, Sequence
 
 from suites.base import Suite
+from suites.identities import Ascending, Identities, Line, Product, in_text
 from suites.output_reading import StatedLine, by_parser, measured_seconds
 from suites.outputs import OutputFormat, ParsedTrial
 from suites.parameters import Value
+from suites.units import Unit
 
 _FIRST = re.compile(r"sysbench \d+\.\d+\S*[ :]")
 _LINE = re.compile(
@@ -16,6 +18,89 @@ _LINE = re.compile(
 
 THREADS_LINE = StatedLine("threads", re.compile(r"Number of threads: (\d{1,6})"))
 _PERCENTILE = StatedLine("percentile", re.compile(r"\s*(?:approx\. +)?(\d{1,3})(?:th)? percentile:"))
+
+
+PERCENTILE_STEP = 0.06
+"""Relative width of the steps of the histogram that sysbench reads its percentiles from."""
+
+_N = r"\d{1,18}(?:\.\d{1,9})?"
+_CLOCK = 0.003
+"""Seconds between sysbench's two readings of its clock: that of the rates, and that of the total time."""
+
+
+def _rate(result: str, count: str, text: str) -> Product:
+    return Product(text=text, result=result, factors=(count,), divisors=("seconds",), unit=Unit.PER_SECOND)
+
+
+_TITLES = {"least": "min", "mean": "avg", "percentile": "the percentile", "most": "max"}
+
+IDENTITIES = Identities(
+    (
+        Line(re.compile(rf"\s*(?:events per second|events/s \(eps\)):\s*(?P<rate>{_N})$")),
+        Line(re.compile(rf"\s*(?:total time|time elapsed):\s*(?P<seconds>{_N})s$"), errors={"seconds": _CLOCK}),
+        Line(re.compile(rf"\s*total number of events:\s*(?P<events>{_N})$")),
+        Line(re.compile(r"Number of threads: (?P<threads>\d{1,9})$")),
+        Line(re.compile(rf"\s*min:\s*(?P<least>{_N})(?:ms)?$")),
+        Line(re.compile(rf"\s*avg:\s*(?P<mean>{_N})(?:ms)?$")),
+        Line(re.compile(rf"\s*max:\s*(?P<most>{_N})(?:ms)?$")),
+        Line(re.compile(rf"\s*(?:approx\. +)?\d{{1,3}}(?:th)? percentile:\s*(?P<percentile>{_N})(?:ms)?$")),
+        Line(re.compile(rf"\s*sum:\s*(?P<sum>{_N})$")),
+        Line(re.compile(rf"\s*total time taken by event execution:\s*(?P<busy>{_N})s?$")),
+        Line(re.compile(rf"\s*execution time \(avg/stddev\):\s*(?P<each>{_N})/")),
+        Line(
+            re.compile(
+                rf"(?:Total operations|Operations performed): (?P<operations>\d+) \(\s*(?P<operation_rate>{_N}) "
+                r"(?:per second|ops/sec)"
+            )
+        ),
+        Line(re.compile(rf"(?P<size>{_N}) (?:MiB|MB) transferred \(\s*(?P<bandwidth>{_N}) (?:MiB|MB)/sec")),
+        Line(re.compile(rf"\s*transactions:\s+(?P<transactions>\d+)\s+\(\s*(?P<transaction_rate>{_N}) per sec")),
+        Line(re.compile(rf"\s*queries:\s+(?P<queries>\d+)\s+\(\s*(?P<query_rate>{_N}) per sec")),
+        Line(
+            re.compile(r"\s*block size: (?P<block>\d+)(?P<block_unit>[KMG]?)iB$"),
+            units={"": (2.0**-20,), "K": (2.0**-10,), "M": (1.0,), "G": (2.0**10,)},
+        ),
+        Line(
+            re.compile(rf"Block size (?P<file_block>{_N})(?P<file_block_unit>[KMG]?)i?[Bb]\b"),
+            units={"": (2.0**-20,), "K": (2.0**-10,), "M": (1.0,), "G": (2.0**10,)},
+        ),
+        Line(re.compile(rf"\s*reads/s:\s*(?P<read_rate>{_N})$")),
+        Line(re.compile(rf"\s*writes/s:\s*(?P<write_rate>{_N})$")),
+        Line(re.compile(rf"\s*read, MiB/s:\s*(?P<read_bandwidth>{_N})$")),
+        Line(re.compile(rf"\s*written, MiB/s:\s*(?P<write_bandwidth>{_N})$")),
+    ),
+    (
+        _rate("rate", "events", "events / total time"),
+        _rate("operation_rate", "operations", "operations / total time"),
+        _rate("transaction_rate", "transactions", "transactions / total time"),
+        _rate("query_rate", "queries", "queries / total time"),
+        Product(
+            text="MiB / total time",
+            result="bandwidth", factors=("size",), divisors=("seconds",), unit=Unit.MIB_PER_SECOND,
+        ),
+        Product(text="operations × block size", result="size", factors=("operations", "block")),
+        Product(
+            text="reads/s × block size",
+            result="read_bandwidth", factors=("read_rate", "file_block"), unit=Unit.MIB_PER_SECOND,
+        ),
+        Product(
+            text="writes/s × block size",
+            result="write_bandwidth", factors=("write_rate", "file_block"), unit=Unit.MIB_PER_SECOND,
+        ),
+        Product(text="events × avg", result="sum", factors=("events", "mean"), unit=Unit.MILLISECOND),
+        Product(
+            text="execution time × threads",
+            result="sum", factors=("each", "threads"), scale=1000, unit=Unit.MILLISECOND,
+        ),
+        Product(
+            text="execution time × threads", result="busy", factors=("each", "threads"), unit=Unit.SECOND,
+        ),
+        Ascending(("least", "mean", "most"), Unit.MILLISECOND, _TITLES),
+        Ascending(("least", "percentile"), Unit.MILLISECOND, _TITLES, slack=PERCENTILE_STEP),
+        Ascending(("percentile", "most"), Unit.MILLISECOND, _TITLES, slack=PERCENTILE_STEP),
+    ),
+)  # fmt: skip
+"""Identities of every test of sysbench, 0.4 to 1.0."""
 
 
 def _runtime(parsed: ParsedTrial, _stated: Mapping[str, Value]) -> dict[str, Value]:
@@ -38,6 +123,11 @@ def sysbench_format(
         first=_FIRST,
         line=re.compile(f"{_LINE.pattern}|{line}"),
         read=by_parser(
-            suite, (THREADS_LINE, _PERCENTILE, *stated), unstated=unstated, assumed=assumed, inferred=_runtime
+            suite,
+            (THREADS_LINE, _PERCENTILE, *stated),
+            unstated=unstated,
+            assumed=assumed,
+            inferred=_runtime,
+            contradictions=in_text(IDENTITIES),
         ),
     )

@@ -1,10 +1,14 @@
 """What the command line says to what it cannot use: the thing by name, what to do, exit status 2, nothing else."""
 
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
+from click.testing import CliRunner
 
+from app.cli.main import benchwright as benchwright_group
 from tests.program import BAD_INPUT, BENCHWRIGHT, FAILED, benchwright, environment
 
 CPU = ("plan", "new", "--defaults", "--suite", "sysbench-cpu")
@@ -125,3 +129,30 @@ def test_a_full_disk_behind_standard_output_is_said_in_words() -> None:
     assert done.returncode == FAILED
     assert b"No space left" in done.stderr
     assert b"Traceback" not in done.stderr
+
+
+def commands(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """Yield every command below `group` with the words that call it."""
+    for name in group.list_commands(click.Context(group)):
+        command = group.get_command(click.Context(group), name)
+        assert command is not None
+        if isinstance(command, click.Group):
+            yield from commands(command, (*path, name))
+        else:
+            yield (*path, name), command
+
+
+def test_no_option_takes_another_option_as_its_value(tmp_path: Path) -> None:
+    tried = 0
+    for words, command in commands(benchwright_group):
+        arguments = ["x"] * sum(max(1, one.nargs) for one in command.params if isinstance(one, click.Argument))
+        required = [one for one in command.params if isinstance(one, click.Option) and one.required]
+        for option in (one for one in command.params if isinstance(one, click.Option) and not one.is_flag):
+            given = [word for one in required if one is not option for word in (one.opts[0], "x")]
+            called = [*words, *arguments, *given, option.opts[0], "--help-me"]
+            ran = CliRunner().invoke(benchwright_group, ["--store", str(tmp_path / "runs.sqlite3"), *called])
+            assert ran.exit_code == BAD_INPUT, (called, ran.output)
+            assert "--help-me" in ran.stderr, (called, ran.output)
+            tried += 1
+    assert tried > 100
+    assert not list(Path().iterdir())

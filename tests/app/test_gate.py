@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 
 from app.cli.main import benchwright
 from app.comparison.compare import compare
+from app.comparison.comparison import Comparison
 from app.comparison.gate import (
     ConditionAnswer,
     GateError,
@@ -24,7 +25,7 @@ from app.comparison.gate_report import gate_junit, gate_lines, gate_markdown, ga
 from app.store.store import Store
 from suites.errors import BenchwrightError
 from suites.verdict import Limiter, Trust, Verdict
-from tests.app.run_events import IOPS, P99, STEP, run_events, run_record
+from tests.app.run_events import FINDING, IOPS, P99, STEP, run_events, run_record
 from tests.app.stores import record, store
 from tests.messages import messages
 from tests.simulation.gates import outcomes
@@ -36,6 +37,7 @@ MESSAGES = messages("app", "test_gate")
 BASE = (1000.0, 1010.0, 990.0, 1005.0, 995.0, 1002.0, 998.0)
 WORSE = tuple(0.85 * value for value in BASE)
 CONDITION = "iops worse by 5 %"
+SYSBENCH = (Path(__file__).parents[1] / "data/sysbench/1.0.20/cpu_default.stdout").read_text()
 
 POWER = [(0.005, 6), (0.02, 10), (0.03, 30), (0.05, 60), (0.1, 240)]
 """CoV of the trials, and most trials of a run."""
@@ -88,6 +90,47 @@ def test_a_result_in_doubt_neither_passes_nor_fails(side: str, trust: Trust, val
     assert found.answer is GateOutcome.UNDECIDED
     assert str(trust) in found.reason
     assert found.lasting is (side == "a")
+
+
+@pytest.mark.parametrize("side", ["a", "b"])
+def test_a_pass_on_an_unverified_result_says_so_in_every_output(side: str) -> None:
+    found = result_of([answers_of(parse_conditions([CONDITION], [STEP]), judged(Trust.UNVERIFIED, side))], ["b"], "a")
+    assert found.outcome is GateOutcome.PASS
+    assert json.loads(json.dumps(gate_to_json(found)))["unverified"] is True
+    junit = gate_junit(found)
+    assert ET.fromstring(junit.encode()).findtext("testsuite/testcase/system-out")  # noqa: S314 (own XML)
+    remark = MESSAGES["unverified"].format("result" if side == "b" else "baseline")
+    for text in ("\n".join(gate_lines(found)), gate_markdown(found), junit, json.dumps(gate_to_json(found))):
+        assert remark in text
+    assert "on unverified results" in next(gate_lines(found))
+    plain = result_of([answers_of(parse_conditions([CONDITION], [STEP]), judged(Trust.VALID, side))], ["b"], "a")
+    assert "unverified" not in gate_markdown(plain) + "".join(gate_lines(plain)) + gate_junit(plain)
+
+
+def test_the_reason_names_the_finding_that_decides(tmp_path: Path) -> None:
+    """The rates and the latencies of an imported output contradict each other, and it has findings that weigh less."""
+    library = tmp_path / "runs.sqlite3"
+    for name, factor in (("good", 0.0001), ("bad", 1.0)):
+        rates = [5125.12 * (1 + factor * number * number) for number in range(7)]
+        (tmp_path / name).write_text("\n".join(SYSBENCH.replace("5125.12", f"{rate:.2f}") for rate in rates))
+    names = [str(tmp_path / name) for name in ("bad", "good")]
+    ran = CliRunner().invoke(benchwright, ["--store", str(library), "import", "--json", *names])
+    bad, good = (one["run"] for one in json.loads(ran.stdout)["imported"])
+    words = ["--run", bad, "--against", good, "--fail-if", "events_per_second worse by 5 %", "--json"]
+    found = CliRunner().invoke(benchwright, ["--store", str(library), "gate", *words])
+    (entry,) = json.loads(found.stdout)["conditions"]
+    run = Store(library)
+    record_ = run.load(bad)
+    run.close()
+    assert len(record_.findings) > 2
+    assert entry["reason"] == MESSAGES["deciding"]
+
+
+def judged(trust: Trust, side: str) -> Comparison:
+    findings = () if trust is Trust.VALID else (replace(FINDING, title="Measured elsewhere"),)
+    verdict = Verdict(trust, Limiter.UNKNOWN, "", findings, step=STEP.name, host="web-1")
+    records = [run_record("a", BASE), run_record("b", BASE)]
+    return compare([replace(one, verdicts=(verdict,)) if one.summary.id == side else one for one in records])
 
 
 def test_an_incomplete_run_and_a_metric_without_result_are_undecided() -> None:

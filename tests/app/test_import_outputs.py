@@ -2,9 +2,11 @@
 
 import hashlib
 import json
+import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 from click.testing import CliRunner, Result
 
@@ -25,9 +27,9 @@ def call(library: Path, *words: str) -> Result:
     return CliRunner().invoke(benchwright, ["--store", str(library), *words])
 
 
-def imported(library: Path, *words: str) -> list[dict[str, str]]:
+def imported(library: Path, *words: str) -> list[dict[str, Any]]:
     ran = call(library, "import", "--json", *words)
-    found: list[dict[str, str]] = json.loads(ran.stdout)["imported"]
+    found: list[dict[str, Any]] = json.loads(ran.stdout)["imported"]
     return found
 
 
@@ -60,10 +62,17 @@ def test_results_of_one_test_are_trials_of_one_step(tmp_path: Path) -> None:
     assert len(shown["plan"]["steps"]) == 2
 
 
+def _of_rate(rate: str) -> str:
+    """Return the output of sysbench cpu with another rate, and with what follows from it."""
+    events = round(float(rate) * 10.0003)
+    text = CPU.read_text().replace("5125.12", rate).replace("51258", str(events))
+    return re.sub(r"avg: +0\.19", f"avg: {9992.37 / events:.2f}", text)
+
+
 def test_trials_of_one_test_are_judged_together(tmp_path: Path) -> None:
     library, spread = tmp_path / "runs.sqlite3", tmp_path / "spread.txt"
     rates = ("5125.12", "3100.00", "5100.00", "2000.00", "5200.00", "4000.00")
-    spread.write_text("\n".join(CPU.read_text().replace("5125.12", rate) for rate in rates))
+    spread.write_text("\n".join(map(_of_rate, rates)))
     (one,) = imported(library, str(spread))
     shown = json.loads(call(library, "show", "--json", one["run"]).stdout)
     assert "trials-disagree" in {finding["id"] for finding in shown["findings"]}
@@ -86,7 +95,7 @@ def test_a_folder_is_imported_and_what_is_no_output_is_named(tmp_path: Path) -> 
 def test_imported_outputs_are_a_baseline_and_compare(tmp_path: Path) -> None:
     library = tmp_path / "runs.sqlite3"
     imported(library, str(CPU), "--baseline", "old machine")
-    (one,) = imported(library, str(CPU))
+    (one,) = imported(library, str(CPU), "--again")
     compared = json.loads(call(library, "compare", "--json", "old machine", one["run"]).stdout)
     assert compared
 
@@ -126,3 +135,57 @@ def test_copies_of_an_output_are_one_trial(tmp_path: Path) -> None:
     (one,) = imported(library, str(seven))
     (trial,) = Store(library).load(one["run"]).trials
     assert any("7 copies" in note for note in trial.notes)
+
+
+LOOP = "$ for i in 1 2 3; do dd if=/dev/zero of=x bs=1M count=512 oflag=direct 2>&1 | grep copied; done\n"
+COPIED = "536870912 bytes (537 MB, 512 MiB) copied, 1.21 s, 444 MB/s\n"
+REPORT = f"512+0 records in\n512+0 records out\n{COPIED}"
+
+
+def test_each_pass_of_a_loop_is_a_trial_even_with_the_same_figures(tmp_path: Path) -> None:
+    library, passes = tmp_path / "runs.sqlite3", tmp_path / "passes.txt"
+    for one in (COPIED, REPORT):
+        passes.write_text(LOOP + one * 3)
+        record = Store(library).load(imported(library, str(passes))[0]["run"])
+        assert len(record.trials) == 3
+        assert record.plan.steps[0].values["flush"] == "direct"
+    passes.write_text(REPORT * 3)
+    (trial,) = Store(library).load(imported(library, str(passes))[0]["run"]).trials
+    assert any("3 copies" in note for note in trial.notes)
+
+
+def test_the_jobs_of_one_document_are_steps_of_their_own(tmp_path: Path) -> None:
+    library = tmp_path / "runs.sqlite3"
+    path = DATA / "fio/3.33/one_of_two_failed.stdout"
+    record = Store(library).load(imported(library, str(path))[0]["run"])
+    assert [step.name for step in record.plan.steps] == ["good", "bad"]
+
+
+def test_a_file_is_imported_once_on_a_host_unless_asked_for(tmp_path: Path) -> None:
+    library, copy = tmp_path / "runs.sqlite3", tmp_path / "copy.txt"
+    copy.write_bytes(CPU.read_bytes())
+    first, second = imported(library, str(CPU), str(copy))
+    assert (first["present"], second["present"]) == (False, True)
+    assert second["run"] == first["run"]
+    assert second["trust"] == first["trust"]
+    shown = call(library, "import", str(CPU))
+    assert shown.exit_code == 0
+    assert "imported before" in shown.stdout
+    assert "--again" in shown.stderr
+    (elsewhere,) = imported(library, str(CPU), "--host", "web-1")
+    (again,) = imported(library, str(CPU), "--again")
+    assert len({one["run"] for one in (first, elsewhere, again)}) == 3
+    call(library, "delete", first["run"], again["run"])
+    (restored,) = imported(library, str(CPU))
+    assert not restored["present"]
+    (pinned,) = imported(library, str(CPU), "--baseline", "main")
+    assert pinned["present"]
+    assert "main" in call(library, "baseline", "list").stdout
+
+
+def test_an_option_is_no_name_of_a_baseline(tmp_path: Path) -> None:
+    library = tmp_path / "runs.sqlite3"
+    ran = call(library, "import", str(CPU), "--baseline", "--json")
+    assert ran.exit_code == 2
+    assert "'--baseline' has no value" in ran.stderr
+    assert not library.exists()

@@ -49,7 +49,9 @@ def test_an_output_without_objection_is_unverified(
 ) -> None:
     one = only(captured(name))
     assert one.found.format == format_title
-    assert one.verdict.trust is Trust.UNVERIFIED
+    loopback = "same-host-peer" in ids(one)  # of the captures of iperf, which is their only objection
+    assert one.verdict.trust is (Trust.CAVEATS if loopback else Trust.UNVERIFIED)
+    assert loopback == name.startswith("iperf3")
     assert "measured-elsewhere" in ids(one)
     figures = {figure.metric.name: figure.value for figure in one.found.output.parsed.figures}
     assert metric in figures
@@ -257,3 +259,80 @@ def test_what_every_output_lacks_is_named_only_where_nothing_else_is() -> None:
     title = next(finding.title for finding in none.verdict.findings if finding.id == "measured-elsewhere")
     assert title in none.verdict.summary
     assert title not in caveat.verdict.summary
+
+
+SUMMARY_OF_FIO_3 = """\
+Run status group 0 (all jobs):
+   READ: bw=48.1MiB/s (50.4MB/s), 48.1MiB/s-48.1MiB/s (50.4MB/s-50.4MB/s), io=2886MiB (3026MB), run=60001-60001msec
+  WRITE: bw=20.5MiB/s (21.5MB/s), 20.5MiB/s-20.5MiB/s (21.5MB/s-21.5MB/s), io=1230MiB (1290MB), run=60001-60001msec
+"""
+SUMMARY_OF_FIO_2 = (
+    "   READ: io=2886.0MB, aggrb=49257KB/s, minb=49257KB/s, maxb=49257KB/s, mint=60001msec, maxt=60001msec\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "rates"),
+    [
+        (SUMMARY_OF_FIO_3, {"read": 48.1 * 2**20, "write": 20.5 * 2**20}),
+        (SUMMARY_OF_FIO_2, {"read": 49257 * 1024.0}),
+    ],
+)
+def test_the_closing_summary_of_fio_alone_has_its_rates(text: str, rates: dict[str, float]) -> None:
+    one = only(text)
+    figures = one.found.output.parsed.figures
+    assert {dict(figure.labels)["operation"]: figure.value for figure in figures} == pytest.approx(rates)
+    assert "nothing-counted" not in ids(one)
+    assert one.deciding == ("direct",)
+    assert one.found.output.seconds == 60.001
+
+
+def test_the_block_size_that_a_part_of_fio_does_not_state_follows_from_its_rates() -> None:
+    one = only("  read: IOPS=385, BW=48.1MiB/s (50.4MB/s)(2886MiB/60001msec)\n")
+    assert "rate-against-block" not in ids(one)
+    assert one.verdict.trust is not Trust.INVALID
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Connecting to host h, port 5201\n[ ID] Interval Transfer Bitrate\n 0.00-10.00 1.10 GB 941 Mbit\n",
+        "sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)\nNumber of threads: 2\n",
+        "j: (g=0): rw=randread, bs=(R) 4096B-4096B, ioengine=libaio, iodepth=32\nfio-3.28\n  read  IOPS 17k\n",
+        "transaction type: <builtin>\nscaling factor: 1\ntps: 100\n",
+        captured("dd/busybox-1.35/zero_fsync.stderr"),
+    ],
+)
+def test_what_is_recognised_without_a_figure_is_not_read_rather_than_invalid(text: str) -> None:
+    found = judged(text)
+    said = found.problem or found.outputs[0].verdict.summary
+    assert said.startswith("Not read: ")
+    assert text.strip().splitlines()[0][:20] in said
+    assert [one.verdict.trust for one in found.outputs] in ([], [Trust.UNDECIDED])
+
+
+@pytest.mark.parametrize("beside", ["   | sshd receiver", "   top - 12:00:01", "  │ receiver"])
+def test_text_beside_a_row_does_not_hide_who_printed_it(beside: str) -> None:
+    row = "[  5]   0.00-10.00  sec  1.10 GBytes   941 Mbits/sec"
+    one = only(f"[ ID] Interval           Transfer     Bitrate\n{row}                  sender{beside}\n")
+    assert {dict(figure.labels)["end"] for figure in one.found.output.parsed.figures} == {"sender"}
+
+
+def test_the_command_of_a_client_shows_that_it_sent() -> None:
+    row = "[ ID] Interval           Transfer     Bitrate\n[  5]   0.00-10.00  sec  1.10 GBytes   941 Mbits/sec\n"
+    assert set(_rates(only(f"$ iperf3 -c web-1 | tail\n{row}"))) == {"sender"}
+    assert set(_rates(only(f"$ iperf3 -c web-1 -R | tail\n{row}"))) == {"receiver"}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "$ sudo dd if=/dev/zero of=x bs=1M count=512 oflag=direct 2>&1 | grep copied",
+        "+ dd if=/dev/zero of=x bs=1M count=512 oflag=direct",
+        "while sleep 1; do dd if=/dev/zero of=x bs=1M count=512 oflag=direct; done",
+    ],
+)
+def test_a_command_counts_with_the_shell_around_it(line: str) -> None:
+    for one in judged(f"{line}\n536870912 bytes (537 MB, 512 MiB) copied, 1.21 s, 444 MB/s\n").outputs:
+        assert one.record.plan.steps[0].values["flush"] == "direct"
+        assert one.deciding == ()

@@ -197,4 +197,5 @@ def test_the_border_of_a_pane_or_a_table_hides_no_value(border: str) -> None:
 @pytest.mark.parametrize("mark", ["    3  ", "     3\t", "3: ", "512+0 records in 512+0 records out "])
 def test_a_number_before_a_line_of_dd_is_no_count_of_bytes(mark: str) -> None:
     found = recognise(f"{mark}536870912 bytes (537 MB, 512 MiB) copied, 0.81803 s, 656 MB/s").found
-    assert [one.output.parsed.figures for one in found] in ([], [()])
+    copied = [each.value for one in found for each in one.output.parsed.figures if each.metric.name == "copied"]
+    assert copied in ([], [536870912.0])

@@ -16,17 +16,31 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.events import FactsRead, FindingRaised, Moment, OutputRead, RunStarted, TelemetryRead, TrialStarted
+from app.events import (
+    FactsRead,
+    FindingRaised,
+    Moment,
+    OutputRead,
+    RunEnded,
+    RunStarted,
+    State,
+    TelemetryRead,
+    TrialStarted,
+)
 from app.hosts.hosts import HostEntry
 from app.library_rows import Annotation
 from app.outputs.files import OutputText
+from app.plans.plan import Plan, make_step
 from app.plans.plan_remarks import Acknowledged
 from app.services import Workstation
-from app.sharing.redaction import IDENTIFYING_FACTS, PUBLIC_FACTS, text_facts
+from app.sharing.identifying_facts import IDENTIFYING_FACTS, PUBLIC_FACTS, text_facts
+from app.sharing.redaction import Redaction
 from app.sharing.replacement import Replacement, variants
 from suites.base import Command
+from suites.command.parameters import WALL_TIME, figure_metric
 from suites.facts import Absent, Facts
-from suites.vocab import Sample, labels
+from suites.vocab import Figure, Sample, labels
+from tests.app.run_events import trial, trial_events
 from tests.program import DONE, benchwright
 from tests.widgets.library_runs import CLOCK, CPU_USER, FINDING, Made, events, recorder
 
@@ -156,6 +170,7 @@ def test_no_canary_is_in_any_export(workstation: Workstation, tmp_path: Path) ->
         list(shared.export_library(runs, out / "a.sqlite3"))
         copied = shared.load(runs[0])
         output = shared.output(RUN, 1)["stdout"]
+        preview = source.preview().text
     for path in out.iterdir():
         assert not CANARY.search(path.read_bytes()), (path, CANARY.findall(path.read_bytes()))
     unpacked = [base64.b64decode(word) for word in re.findall(rb"[A-Za-z0-9+/=]{24,}", output)]
@@ -169,7 +184,7 @@ def test_no_canary_is_in_any_export(workstation: Workstation, tmp_path: Path) ->
         one.value for one in workstation.load(RUN).trials[0].figures
     ]
     assert copied.plan.hash() == copied.plan_hash
-    assert all(f"{name}-" in source.preview.text for name in ("host", "user", "address", "MAC", "serial", "path"))
+    assert all(f"{name}-" in preview for name in ("host", "user", "address", "MAC", "serial", "path"))
 
 
 def test_one_name_is_replaced_alike_everywhere(workstation: Workstation) -> None:
@@ -212,6 +227,117 @@ def test_weak_values(name: str, text: str, expected: str) -> None:
     assert Replacement({}, {name: "N"}).text(text) == expected
 
 
+IPERF3 = SYSBENCH.parents[2] / "iperf3/3.12/tcp_json.stdout"
+PASTED = f"""zqcustomer says that the database of the bank is slow since Monday
+[zqroot@zqrhel9 zqdata]# uptime
+zqzshhost% ls
+\u279c  zqproject fio --version
+[zqroot@zqrhel9 zqdata]# sysbench cpu --threads=2 run
+zqcomment between the command and its output
+{SYSBENCH.read_text()}Regards, zqcolleague of the team
+"""
+
+
+def planted_elsewhere(workstation: Workstation, folder: Path) -> list[str]:
+    """Import outputs of others with canaries beside and in them, and record a run of a command of the user."""
+    content = json.loads(IPERF3.read_text())
+    content |= {"title": "zqtitle of the customer", "extra_data": {"note": "zqextra"}, "zqkey": "zqvalue"}
+    content["start"] |= {"extra_data": "zqextra", "title": "zqtitle of the customer"}
+    (folder / "zqfile.json").write_text(json.dumps(content))
+    (folder / "zqfile.txt").write_text(PASTED)
+    runs = [one.run for one in workstation.import_outputs(sorted(folder.glob("zqfile.*")))]
+    assert len(runs) == 2
+    assert all(runs)
+    own = "20260102-000000-0001"
+    words = ("sh", "zqscript.sh", "zqargument", "--mode=zqmode")
+    values = {
+        "command": "sh zqscript.sh zqargument --mode=zqmode",
+        "metric": "zqrows per s",
+        "figure": "pattern",
+        "pattern": r"zqout=([0-9.]+)",
+    }
+    step = make_step("command", values, name="zqstep")
+    figures = (Figure(figure_metric(step.values), 5.0, labels(n="zqlabel")), Figure(WALL_TIME, 1.0))
+    one = replace(trial(1, step="zqstep", version="zqversion 1"), commands=(Command(words),))
+    with workstation._store.recorder(own) as writing:
+        for event in (
+            RunStarted(own, Plan("zqplan", ("web-1",), (step,)), "2026-01-02T00:00:00+00:00"),
+            *trial_events(replace(one, tool_version=None), figures),
+            RunEnded(own, State.DONE),
+        ):
+            writing.record(event)
+    workstation.lock([own, *runs], "zqlocked for the audit")
+    return [*runs, own]
+
+
+@pytest.fixture
+def elsewhere(workstation: Workstation, tmp_path: Path) -> list[str]:
+    folder = tmp_path / "outputs"
+    folder.mkdir()
+    return planted_elsewhere(workstation, folder)
+
+
+def unpacked(content: bytes) -> bytes:
+    """Return a file with the streams of a PDF and the library of a report unpacked."""
+    parts = [content]
+    for part in re.findall(rb"stream\r?\n(.*?)\r?\nendstream", content, re.DOTALL):
+        parts += [zlib.decompress(part)] if part[:1] == b"x" else []
+    for part in re.findall(rb"base64,([A-Za-z0-9+/=]+)", content):
+        parts += [gzip.decompress(base64.b64decode(part))]
+    return b"".join([re.sub(rb"base64,[A-Za-z0-9+/=]+", b"", content), *parts[1:]])
+
+
+def test_no_canary_of_others_is_in_any_export(workstation: Workstation, elsewhere: list[str], tmp_path: Path) -> None:
+    library = workstation.library_path
+    several = ("csv", "parquet", "pdf", "svg", "library", "html", "markdown", "run-json")
+    for run in [RUN, *elsewhere]:
+        out = tmp_path / f"out-{run}"
+        out.mkdir()
+        given = [word for kind in (*several, "ticket", "script") for word in (f"--{kind}", str(out / f"x.{kind}"))]
+        if run == elsewhere[-1]:
+            given += ["--hyperfine", str(out / "x.hyperfine")]
+        ran = benchwright("--store", library, "export", run, "--redact", *given)
+        assert ran.status == DONE, ran.err
+        assert len(list(out.iterdir())) >= len(given) // 2
+        for path in out.iterdir():
+            found = CANARY.findall(unpacked(path.read_bytes()))
+            assert not found, (run, path, found)
+
+
+def test_titles_and_imported_text_are_kept_on_request_only(
+    workstation: Workstation, elsewhere: list[str], tmp_path: Path
+) -> None:
+    library, out = workstation.library_path, tmp_path / "x.sqlite3"
+    words: list[str | Path] = ["--store", library, "export", *elsewhere, "--redact", "--library", out]
+    assert benchwright(*words).status == DONE
+    assert b"since Monday" not in out.read_bytes()
+    assert b"events per second" not in out.read_bytes()
+    out.unlink()
+    kept = benchwright(*words, "--keep", "imported", "--keep", "texts")
+    assert kept.status == DONE, kept.err
+    content = out.read_bytes()
+    assert b"events per second" in content
+    assert b"between the command" in content
+    for name in (b"zqroot", b"zqrhel9", b"zqdata", b"zqzshhost", b"zqproject", b"zqtitle", b"zqextra"):
+        assert name not in content, name
+
+
+def test_the_preview_names_origins_and_what_stays(workstation: Workstation, elsewhere: list[str]) -> None:
+    preview = workstation.redaction_preview([RUN, *elsewhere])
+    by_value = {one.value: one for one in preview.replaced}
+    assert "host of the plan" in by_value[HOST].where
+    assert "fact block_devices.serial" in by_value["zqblock_devicesserial"].where
+    assert {"note", "tags", "run name", "reason of the lock"} <= set(preview.left_out)
+    assert sum(one.startswith("the file") for one in preview.left_out) == 2
+    stays = {(one.where, one.text) for one in preview.kept}
+    assert ("step", "disk random read") in stays
+    assert any(where == "command line" and "--rw=randread" in text for where, text in stays)
+    assert ("fact cpu.model", "public") in stays
+    assert not any(CANARY.search(text.encode()) for _, text in stays)
+    assert "Stays: " in preview.text
+    assert "step: disk random read" in preview.text
+
+
 def test_the_command_line_previews_and_redacts(workstation: Workstation, tmp_path: Path) -> None:
     library = workstation.library_path
     shown = benchwright("--store", library, "export", "last", "--preview")
@@ -251,3 +377,10 @@ def test_pdf_and_svg_have_no_canary_and_no_date(workstation: Workstation, tmp_pa
         assert not CANARY.search(content + unpacked)
         assert b"CreationDate" not in content
         assert b"dc:date" not in content
+
+
+@pytest.mark.parametrize("prompt", ["zqzshhost%", "[root@web zqdata]#", "zqfolder on zqbranch ❯"])
+def test_the_words_of_a_prompt_are_replaced(prompt: str) -> None:
+    redaction = Redaction()
+    redaction.add_prompts(f"{prompt} fio --rw=read\nzqother% ls\n", {"fio"})
+    assert "zq" not in redaction.replacement.text(prompt)

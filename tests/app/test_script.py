@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from app.records import RunRecord
 from app.services import Workstation
 from app.sharing.script import script_text
+from app.summary import summaries
 from suites.base import Command, Purpose
 from suites.host_files import HostFile
 from tests.program import DONE, benchwright
@@ -27,6 +29,75 @@ def workstation(tmp_path: Path) -> Iterator[Workstation]:
     record(made, RUN)
     yield made
     made.close()
+
+
+REAL = ("fio", "sysbench", "dd")
+
+REAL_PLAN = """\
+format = "benchwright-plan/3"
+name = "real tools"
+hosts = ["local"]
+[repetition]
+trials = 2
+[[step]]
+name = "disk"
+suite = "fio"
+[step.parameters]
+directory = "{0}"
+rw = "randread"
+size = "16 MiB"
+runtime = "2 s"
+ramp_time = "0 s"
+direct = "no"
+[[step]]
+name = "cpu"
+suite = "sysbench-cpu"
+[step.parameters]
+time = "1 s"
+[[step]]
+name = "copy"
+suite = "dd"
+[step.parameters]
+directory = "{0}"
+"""
+
+
+@pytest.mark.skipif(not all(map(shutil.which, REAL)), reason="fio, sysbench or dd is not installed")
+def test_the_script_measures_the_same_with_the_real_tools(tmp_path: Path) -> None:
+    library, folder, plan = tmp_path / "runs.sqlite3", tmp_path / "data", tmp_path / "plan.toml"
+    folder.mkdir()
+    plan.write_text(REAL_PLAN.format(folder))
+    ran = benchwright("--store", library, "run", plan, "--yes")
+    assert ran.status == DONE, ran.err
+    script = tmp_path / "run.sh"
+    assert benchwright("--store", library, "export", "last", "--script", script).status == DONE
+    checked(script)
+    made = Workstation(library, tmp_path / "hosts.toml")
+    found = made.load("last")
+    made.close()
+    left, before = folder_content(folder), set(Path(tempfile.gettempdir()).glob("benchwright-*"))
+    by_hand = subprocess.run(
+        ["sh", script], capture_output=True, cwd=tmp_path, env={**os.environ, "TRIALS": "1"}, check=True, timeout=120
+    )
+    output = tmp_path / "by-hand.txt"
+    output.write_bytes(by_hand.stdout + b"\n" + by_hand.stderr)
+    judged = benchwright("judge", "--json", output).json["files"][0]["results"]
+    figures = {(each["suite"], one["name"]): one["value"] for each in judged for one in each["metrics"]}
+    for step, metric in (("disk", "iops"), ("cpu", "events_per_second"), ("copy", "bandwidth")):
+        ours = [one.value for one in summaries(found) if (one.step, one.metric.name) == (step, metric)]
+        theirs = [value for (_, name), value in figures.items() if name == metric]
+        assert ours, step
+        assert any(ours[0] / WIDE < value < ours[0] * WIDE for value in theirs), (step, ours, figures)
+    assert folder_content(folder) == left
+    assert set(Path(tempfile.gettempdir()).glob("benchwright-*")) <= before
+
+
+WIDE = 4.0
+"""Factor by which a figure of a busy machine may differ from one moment to the next."""
+
+
+def folder_content(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
 
 
 def checked(script: Path) -> None:

@@ -264,7 +264,7 @@ def test_deleting_a_run_gives_its_space_back(store: Store) -> None:
     record(store, RUN, [RunStarted(RUN, run_events.plan(), "2026"), *output, RunEnded(RUN, State.DONE)])
     assert store.path.stat().st_size > 1_000_000
     store.delete(RUN)
-    assert store.path.stat().st_size < 300_000
+    assert store.path.stat().st_size < 400_000
 
 
 # Baselines

@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,9 +13,11 @@ from app.checks.limits.hypothesis import Hypothesis
 from app.services import Workstation
 from suites.verdict import Limiter, Trust
 from tests.app.test_redaction import CANARY, planted
+from tests.messages import messages
 from tests.program import BAD_INPUT, DONE, FAILED, benchwright
-from tests.widgets.library_runs import Made, record
+from tests.widgets.library_runs import STEADY, Made, record
 
+MESSAGES = messages("app", "test_ticket")
 RUN = "20260101-000000-0002"
 LINES = 60
 """Lines of a screen."""
@@ -73,3 +76,41 @@ def test_no_canary_is_in_a_ticket(tmp_path: Path) -> None:
 def test_a_ticket_is_of_one_run(workstation: Workstation, tmp_path: Path) -> None:
     words = ("--store", workstation.library_path, "export", RUN, "last", "--ticket", tmp_path / "t.md")
     assert benchwright(*words).status in {FAILED, BAD_INPUT}
+
+
+def measured(workstation: Workstation, number: int, host: str, factor: float, **more: Any) -> str:
+    run_id = f"20260103-000000-00{number:02d}"
+    iops = tuple(factor * value for value in STEADY)
+    record(workstation, Made(run_id, iops=iops, host=host, samples=5, **{"trust": Trust.VALID, **more}))
+    return run_id
+
+
+def standing_lines(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line.startswith(("- Rank", "- Against"))]
+
+
+def test_it_has_the_rank_among_hosts_and_the_change_against_a_baseline(tmp_path: Path) -> None:
+    made = Workstation(tmp_path / "runs.sqlite3", tmp_path / "hosts.toml")
+    base = measured(made, 1, "zqhost-e", 1.25)
+    made.pin(base, "zqmain")
+    measured(made, 2, "zqhost-a", 2.0)
+    measured(made, 3, "zqhost-b", 1.0)
+    measured(made, 4, "zqhost-c", 0.5)
+    measured(made, 5, "zqhost-d", 9.0, trust=Trust.DOUBTFUL)  # what is in doubt has no rank
+    measured(made, 6, "zqhost-f", 9.0, block_size=65536)  # nor what was measured otherwise
+    mine = measured(made, 7, "zqhost-e", 1.0)
+    plain = standing_lines(made.ticket_text(mine, made.standings(mine)))
+    redacted = made.redacted_ticket(mine)
+    doubted = standing_lines(made.redacted_ticket("20260103-000000-0005"))
+    made.close()
+    assert plain == [MESSAGES["rank"], MESSAGES["baseline"]]
+    assert standing_lines(redacted) == plain
+    assert not any(line.startswith("- Rank") for line in doubted)
+    assert not CANARY.search(redacted.encode())
+    shown = benchwright("--store", made.library_path, "export", mine, "--ticket", tmp_path / "t.md")
+    assert shown.status == DONE, shown.err
+    assert standing_lines((tmp_path / "t.md").read_text()) == plain
+
+
+def test_a_run_alone_has_no_rank(workstation: Workstation) -> None:
+    assert not workstation.standings(RUN)

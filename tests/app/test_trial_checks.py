@@ -19,6 +19,8 @@ from app.verdict.stored import MARGIN
 from suites.base import complete_values
 from suites.checks import Check, CheckOutcome, CheckPhase
 from suites.evidence import DONE, TrialEvidence
+from suites.identities import CONTRADICTION
+from suites.outputs import NO_DISK
 from suites.registry import suite as find_suite
 from suites.snia.output import window_figures
 from suites.snia.steady import steady_round, window_of
@@ -81,6 +83,11 @@ def iperf(rate: float, *, link: float, lost: float | None = None, **given: Any) 
     if lost is None:
         return made
     return replace(made, figures=(*made.figures, *trial("iperf3", {"lost": lost}).figures))
+
+
+def noting(note: str) -> TrialEvidence:
+    """Return a trial with a note of its parser."""
+    return replace(trial("dd", {"bandwidth": 100.0}), notes=(note,))
 
 
 def rounds(values: list[float]) -> TrialEvidence:
@@ -242,6 +249,26 @@ CASES: dict[str, tuple[Make, Make, str]] = {
         lambda: of_quota(25.0),
         lambda: of_quota(15.0),
         "of the quota of 1 CPU",
+    ),
+    "figures-contradict": (
+        lambda: noting(f"{CONTRADICTION}events / total time = 9/s, printed: 5/s."),
+        lambda: noting("Other notes."),
+        "Events / total time = 9/s, printed: 5/s.",
+    ),
+    "no-disk-written": (
+        lambda: noting(f"{NO_DISK}the copy from /dev/zero to /dev/null stays in memory."),
+        lambda: noting("Other notes."),
+        "The copy from /dev/zero to /dev/null stays in memory.",
+    ),
+    "work-failed": (
+        lambda: trial("pgbench", {"failed_transactions": 490.0, "total_transactions": 510.0}),
+        lambda: trial("pgbench", {"failed_transactions": 0.0, "total_transactions": 510.0}),
+        "490 of 1000 failed (49 %).",
+    ),
+    "sent-rate-only": (
+        lambda: trial("iperf3", {"throughput": 1e6}, at=labels(direction="send", end="sender"), protocol="udp"),
+        lambda: trial("iperf3", {"throughput": 1e6}, at=labels(direction="send", end="receiver"), protocol="udp"),
+        "no report of the receiver",
     ),
     "datagrams-lost": (lambda: iperf(78e6, link=78e6, lost=22.0), lambda: iperf(78e6, link=78e6, lost=0.1), "22 %"),
     "not-over-the-link": (lambda: iperf(940e6, link=1e6), lambda: iperf(940e6, link=980e6), "carried"),

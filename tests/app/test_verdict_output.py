@@ -51,8 +51,10 @@ def test_json_carries_it_for_the_run_and_for_each_place(stored: Path) -> None:
         "level": "doubtful",
         "limited_by": "the tool itself",
         "summary": "Doubtful: all of it.",
+        "checks": 0,
         "findings": [reported["findings"][0]],
     }
+    assert (reported["earlier_verdicts"], reported["recall"]) == ([], None)
     assert [(one["step"], one["host"], one["level"]) for one in reported["verdicts"]] == [
         ("random read", "web-1", "doubtful")
     ]

@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection, insert, select
 
+from app.checks.version import CHECKS_VERSION
 from app.events import FactsRead, Moment, RunEnded, RunStarted, State, TrialEnded, TrialStarted, VerdictReached
 from app.library_rows import Annotation
 from app.plans.plan import Plan, Repetition, Step
@@ -75,6 +76,7 @@ def _record(store: Store, number: int, host: str, mode: str, depth: int) -> str:
             recorder.record(TrialStarted(trial(one, host=host, step=step.name), 10.0))
             recorder.record(TrialEnded(one, State.DONE, 0, ParsedTrial(_figures(value, depth), ())))
         whole = Verdict(TRUSTS[number % 4], LIMITERS[number % 4], "Summary.", (run_events.FINDING,) * (number % 3 == 0))
+        whole = replace(whole, checks=CHECKS_VERSION)
         recorder.record(VerdictReached(replace(whole, step=step.name, host=host)))
         recorder.record(VerdictReached(whole))
         recorder.record(RunEnded(run, State.DONE))

@@ -1,4 +1,4 @@
-"""How the library grows: size, opening, filtering, lists of the command line, transfer, deletion; with samples, too."""
+"""How the library grows: size, opening, filtering, lists, transfer, deletion, judging again; with samples, too."""
 
 import subprocess
 import sys
@@ -21,6 +21,9 @@ SIZES = (1_000, 5_000, 20_000)
 REPEATS = 5
 MOVED = 50
 """Runs that are exported, deleted and imported again."""
+
+MOST_JUDGED = 5_000
+"""Runs of the largest library that is judged again as a whole."""
 
 KILOBYTES = 40
 """Aim for a run without samples."""
@@ -57,6 +60,10 @@ def _measured(folder: Path, size: int) -> list[Outcome]:
             ("import", lambda: list(workstation.import_runs(bundle))),
         )
         lines += [_line(size, f"{what} a run", [timed(work) / MOVED], 0.1) for what, work in works]
+        lines.append(_line(size, "runs to judge again found", [timed(workstation.outdated_runs)], 0.1))
+        if size <= MOST_JUDGED:
+            judged = timed(lambda: list(workstation.rejudge(every=True))) / size
+            lines.append(_line(size, "judge a run again", [judged], 0.05))
     return lines
 
 

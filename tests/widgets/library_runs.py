@@ -12,6 +12,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 from unittest.mock import patch
 
+from app.checks.version import CHECKS_VERSION
 from app.events import (
     Event,
     FactsRead,
@@ -29,8 +30,10 @@ from app.events import (
     VerdictReached,
 )
 from app.plans.plan import Plan, Repetition, make_step
+from app.records import Recall
 from app.services import Workstation
 from app.store.recorder import Recorder
+from app.store.verdict_history import NewVerdicts
 from suites.base import Command
 from suites.facts import CloudFacts, CpuFacts, Facts, MemoryFacts, SystemFacts
 from suites.fio.metrics import BANDWIDTH, IOPS, LATENCY_MEAN, LATENCY_P50, LATENCY_P99
@@ -135,7 +138,7 @@ def _judged(made: Made) -> Iterator[Event]:
         return
     shown = f"{made.trust.value.capitalize()}: IOPS, median of {len(made.iops)} trials, limited by the device."
     findings = () if made.trust is Trust.VALID else (FINDING,)
-    verdict = Verdict(made.trust, Limiter.DEVICE, shown, findings, DISK, made.host)
+    verdict = Verdict(made.trust, Limiter.DEVICE, shown, findings, DISK, made.host, CHECKS_VERSION)
     yield VerdictReached(verdict)
     yield VerdictReached(replace(verdict, step=None, host=None))
 
@@ -230,3 +233,19 @@ def _written_library() -> Path:
     library(writing)
     writing.close()
     return folder / "runs.sqlite3"
+
+
+def recalled(workstation: Workstation, runs: Iterable[str], trust: Trust, title: str) -> None:
+    """Give runs a verdict of the present checks that has another trust than the one they had, for a finding `title`."""
+    made = []
+    for run in runs:
+        record = workstation._store.load(run)
+        finding = replace(FINDING, id="recalled", title=title, measured="58 % of the bytes came from memory.")
+        text = f"{trust.value.capitalize()}: {title}."
+        verdicts = tuple(
+            replace(one, trust=trust, summary=text, findings=(finding, *one.findings)) for one in record.verdicts
+        )
+        was = record.verdicts[-1].trust
+        recall = Recall(was, trust, title, CHECKS_VERSION + 1, "2026-11-28T09:00:00.000+00:00")
+        made.append(NewVerdicts(record, verdicts, (*record.raised, FindingRaised(finding)), recall))
+    workstation._store.replace_verdicts(made, CHECKS_VERSION)

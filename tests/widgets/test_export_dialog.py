@@ -1,6 +1,7 @@
 """Export from the window: both files, where the user wants them, and a word where that cannot be."""
 
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
 from app.services import Workstation
+from app.sharing.preview import RedactionPreview
 from tests.messages import messages
 from tests.widgets.library_runs import Made, record
 from widgets import export_dialog, jobs
@@ -152,3 +154,51 @@ def test_a_place_that_cannot_be_written_to_is_said(
 )
 def test_a_name_becomes_a_harmless_file_name(name: str, safe: str) -> None:
     assert safe_name(name).replace("--", "-") == safe
+
+
+def test_the_preview_shows_what_is_replaced_and_what_stays(
+    qtbot: QtBot, workstation: Workstation, run_id: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dialog = _shown(qtbot, workstation, run_id, tmp_path / "report")
+    assert not dialog.preview_button.isEnabled()
+    assert not dialog.preview.isVisible()
+    dialog.markdown_box.setChecked(True)
+    threads, read = [], workstation.redaction_preview
+
+    def reading(runs: Sequence[str]) -> RedactionPreview:
+        threads.append(threading.current_thread())
+        return read(runs)
+
+    monkeypatch.setattr(workstation, "redaction_preview", reading)
+    qtbot.mouseClick(dialog.preview_button, Qt.MouseButton.LeftButton)
+    assert dialog.preview.isVisible()
+    assert not dialog.preview_button.isEnabled()
+    qtbot.waitUntil(lambda: "web-1 -> host-A" in dialog.preview.toPlainText())
+    assert "step: disk random read" in dialog.preview.toPlainText()
+    assert threading.main_thread() not in threads
+    assert dialog.preview_button.isEnabled()
+    dialog.redact_box.setChecked(False)
+    assert not dialog.preview.isVisible()
+    assert not dialog.preview_button.isEnabled()
+
+
+@pytest.mark.parametrize("redact", [True, False])
+def test_the_reports_of_two_runs_compare_them(
+    qtbot: QtBot, workstation: Workstation, run_id: str, tmp_path: Path, *, redact: bool
+) -> None:
+    other = Made("20260102-000000-0000", iops=(300e3, 301e3, 299e3), samples=2)
+    record(workstation, other)
+    dialog = ExportDialog(workstation, [run_id, other.run_id], "both")
+    qtbot.addWidget(dialog)
+    dialog.path.setText(str(tmp_path / "both"))
+    dialog.show()
+    for box in (dialog.csv_box, dialog.png_box):
+        box.setChecked(False)
+    for box in (dialog.html_box, dialog.markdown_box):
+        box.setChecked(True)
+    dialog.redact_box.setChecked(redact)
+    _export(qtbot, dialog)
+    for name in ("both.html", "both.md"):
+        text = (tmp_path / name).read_text()
+        assert "Comparison of 2 runs" in text
+        assert ("web-1" in text) is not redact

@@ -96,3 +96,54 @@ def test_without_a_result_nothing_can_be_imported(qtbot: QtBot, window: MainWind
     page = judge_page(window)
     assert isinstance(page.import_button, QPushButton)
     assert not page.import_button.isEnabled()
+
+
+VMSTAT = (
+    "procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----\n"
+    " r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st\n"
+    + " 2  0      0 1 1 1    0    0  0 0  882 2861 60 5 5  0  30\n"
+    * 12
+)
+
+
+def test_telemetry_of_the_host_is_given_and_removed(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> None:
+    page = window.show_page(PageName.JUDGE)
+    assert isinstance(page, JudgePage)
+    telemetry = tmp_path / "vmstat.txt"
+    telemetry.write_text(VMSTAT)
+    page.judge([CPU])
+    qtbot.waitUntil(lambda: not jobs.running())
+    page.give_host_data([telemetry])
+    qtbot.waitUntil(lambda: not jobs.running())
+    page.table.selectRow(0)
+    assert "cpu-stolen" in {issue.first.id for issue in page.issues.issues}
+    assert page.interval.isVisible()
+    assert "11 reports" in page.host_words.text()  # the first is since the start of the host
+    page.remove_button.click()
+    qtbot.waitUntil(lambda: not jobs.running())
+    assert trusts(page) == [Trust.UNVERIFIED]
+    assert not page.remove_button.isVisible()
+
+
+def test_a_file_without_host_data_is_refused_and_the_results_stay(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path
+) -> None:
+    page = window.show_page(PageName.JUDGE)
+    assert isinstance(page, JudgePage)
+    prose = tmp_path / f"{'long name ' * 12}.txt"
+    prose.write_text("It was fast.\n")
+    page.judge([CPU])
+    qtbot.waitUntil(lambda: not jobs.running())
+    page.give_host_data([prose])
+    qtbot.waitUntil(lambda: not jobs.running())
+    assert page.notice.isVisible()
+    assert trusts(page) == [Trust.UNVERIFIED]
+
+
+def test_an_output_that_was_not_read_has_the_reason(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> None:
+    cut = tmp_path / "cut.txt"
+    cut.write_text("sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)\n\nNumber of threads: 2\n")
+    drop(qtbot, window, cut)
+    page = judge_page(window)
+    assert trusts(page) == [Trust.UNDECIDED]
+    assert page.table.content.rows[0].reason.startswith("Not read: ")

@@ -26,6 +26,7 @@ from widgets.jobs import BackgroundJob
 from widgets.library.column_menu import ColumnMenu
 from widgets.library.filter_bar import FilterBar
 from widgets.library.library_bar import Unreadable
+from widgets.library.recall_bar import RecallBar
 from widgets.library.run_actions import RunActions
 from widgets.library.run_commands import RunCommands
 from widgets.library.run_preview import RunPreview
@@ -36,6 +37,7 @@ from widgets.page import Page
 from widgets.parts.boxes import column_in, fill
 from widgets.parts.dialogs import ask_for_file
 from widgets.parts.empty_state import EmptyState
+from widgets.parts.help_topics import set_help
 from widgets.parts.layouts import remember_splitter
 from widgets.parts.notice import Notice
 from widgets.parts.text import Text, Tone
@@ -88,6 +90,8 @@ class LibraryPage(Page):
         self.commands = RunCommands(workstation, self.actions_of_runs, self._chosen, self, undo)
         self.undo_bar = UndoBar(undo)
         self.notice = Notice()
+        self.recall_bar = RecallBar()
+        set_help(self.recall_bar, "verdicts")
         self.empty = self._build_empty()
         self.unreadable = Unreadable(self.salvage_requested, self.other_library_requested)
         self._arrange()
@@ -201,6 +205,7 @@ class LibraryPage(Page):
             self._unread = False
             self.notice.hide()
         self.filter_bar.show_library(self.library)
+        self.recall_bar.show_groups(found.recalls)
         self.commands.tags = found.summary.tags
         self._stack.setCurrentWidget(self._body if self.library.rows else self.empty)
         if first:
@@ -361,6 +366,11 @@ class LibraryPage(Page):
         if chosen := self._chosen():
             self.filter_bar.set_filter(parse_filter(f"like:{chosen[0].id}"))
 
+    def _dismiss_recalls(self, runs: Sequence[str]) -> None:
+        """Store that the user has seen what later checks changed in runs."""
+        workstation = self.workstation
+        BackgroundJob(lambda: workstation.dismiss_recalls(runs), self).start(failed=self._fail)
+
     def _show_change(self, text: str) -> None:
         self.refresh()
         self.status.emit(text)
@@ -398,6 +408,8 @@ class LibraryPage(Page):
         self.commands.failed.connect(self._fail)
         self.commands.again_requested.connect(self.again_requested)
         self.commands.repeat_requested.connect(self.repeat_requested)
+        self.recall_bar.filter_chosen.connect(self.filter_bar.set_filter)
+        self.recall_bar.dismissed.connect(self._dismiss_recalls)
         self.filter_bar.changed.connect(self._apply)
         self.filter_bar.grouping_changed.connect(self.table.group)
         self.filter_bar.save_requested.connect(self.commands.save_search)
@@ -458,7 +470,7 @@ class LibraryPage(Page):
         self._splitter.setStretchFactor(1, 2)
         self._body = QWidget()
         rows = column_in(self._body, SPACE[1], (SPACE[3], SPACE[2], SPACE[3], SPACE[2]))
-        fill(rows, self.filter_bar, self.notice, (self._splitter, 1), self.undo_bar)
+        fill(rows, self.filter_bar, self.notice, self.recall_bar, (self._splitter, 1), self.undo_bar)
         self._stack = QStackedLayout(self)
         for widget in (self._body, self.empty, self.unreadable):
             self._stack.addWidget(widget)

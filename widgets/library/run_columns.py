@@ -69,7 +69,7 @@ def _verdict(row: LibraryRow) -> str:
     limited = f"limited by {row.summary.limited_by}" if row.summary.limited_by else ""
     if not row.summary.trust:
         return "The verdict is not stored. It is computed when the run is opened or compared, or while no run measures."
-    return f"{row.summary.trust}\n{limited}".strip()
+    return "\n".join(filter(None, (row.summary.trust, limited, "" if row.recall is None else row.recall.past)))
 
 
 def _verdict_mark(row: LibraryRow) -> QIcon | None:

@@ -11,6 +11,7 @@ from app.events import State
 from app.history import History, HistoryQuery
 from app.plans.plan import Plan
 from app.records import RunRecord, RunSummary
+from app.rejudging.history_text import recall_text
 from app.services import Workstation
 from suites.errors import BenchwrightError
 from widgets.compare.sample_size_pane import SampleSizePane
@@ -57,8 +58,9 @@ class RunHead(QWidget):
         self.mark = Picture("good")
         self.state = OneLine(text_font(TextSize.BODY))
         self.reason = FieldMessage()
+        self.recall = OneLine(text_font(TextSize.BODY), "muted")
         first = in_row((self.name, 1), self.mark, self.state, spacing=SPACE[1])
-        fill(column_in(self, 2), first, self.details, self.question, self.reason)
+        fill(column_in(self, 2), first, self.details, self.question, self.reason, self.recall)
 
     def show_line(self, run: RunSummary) -> None:
         """Show the summary of `run`."""
@@ -73,10 +75,17 @@ class RunHead(QWidget):
         self.mark.show_icon(mark_of(run.trust) if judged else STATE_ICONS[run.state])
         self.state.set_text(" · ".join(filter(None, (run.status_text, run.trust))))
         self._show_reason(run.state, "")
+        self._show_recall("")
 
     def show_record(self, record: RunRecord) -> None:
-        """Show the reason if the run did not complete."""
+        """Show the reason if the run did not complete, and what a later version of the checks changed."""
         self._show_reason(record.summary.state, record.reason)
+        self._show_recall(recall_text(record))
+
+    def _show_recall(self, text: str) -> None:
+        self.recall.set_text(text)
+        self.recall.setVisible(bool(text))
+        set_tool_tip(self.state, text)
 
     def _show_reason(self, state: State, reason: str) -> None:
         self.reason.setVisible(bool(reason) and state in _SEVERITIES)

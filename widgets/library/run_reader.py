@@ -10,6 +10,7 @@ from app.distributions.studies import StudyKind
 from app.events import State
 from app.library_rows import LibraryRows
 from app.records import Band, RunRecord, RunSummary
+from app.rejudging.recall_groups import RecallGroup, recall_groups
 from app.services import Workstation
 from suites.errors import BenchwrightError
 from widgets.jobs import BackgroundJob, collection_paused
@@ -58,6 +59,7 @@ class LibraryRead:
     summary: LibrarySummary
     metrics: Mapping[str, Mapping[str, tuple[float, ...]]]  # the values by run, by metric
     newer: BenchwrightError | None
+    recalls: tuple[RecallGroup, ...] = ()  # what later checks changed and the user has not dismissed
 
 
 def read_library(workstation: Workstation, metrics: Iterable[str]) -> Iterator[LibraryRead | Trends]:
@@ -68,7 +70,8 @@ def read_library(workstation: Workstation, metrics: Iterable[str]) -> Iterator[L
     with collection_paused():
         library = workstation.library()
         values = {name: workstation.metric_values(name) for name in metrics}
-        yield LibraryRead(library, summary_of(library.rows), values, workstation.read_only())
+        recalls = recall_groups(library.rows)
+        yield LibraryRead(library, summary_of(library.rows), values, workstation.read_only(), recalls)
         yield trends_of(library.rows)
         for row in library.rows:
             _ = row.searched

@@ -2,6 +2,8 @@
 
 from PySide6.QtWidgets import QWidget
 
+from app.checks.version import CHECKS_VERSION
+from app.rejudging.history_text import version_text
 from app.summary import notes_text, telemetry_text
 from widgets.live.messages import facts_text
 from widgets.live.model import RunModel, StepKey
@@ -18,12 +20,13 @@ class VerdictPanel(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self.verdict = VerdictView()
+        self.version = Text(tone=Tone.MUTED)
         self._pending = Text("The verdict is known when the step has ended.", Tone.MUTED)
         self.notes = Text()
         self._host_head, self.host = Text(font=strong()), Text(tone=Tone.MUTED)
         inner = QWidget()
         column = column_in(inner, SPACE[1], (SPACE[1], SPACE[1], SPACE[1], SPACE[1]))
-        fill(column, self.verdict, self._pending, self.notes, self._host_head, self.host, None)
+        fill(column, self.verdict, self.version, self._pending, self.notes, self._host_head, self.host, None)
         fill(column_in(self), scrolled(inner))
 
     def show_step(self, model: RunModel, step_key: StepKey) -> None:
@@ -31,6 +34,10 @@ class VerdictPanel(QWidget):
         verdict = model.verdicts.get(step_key)
         self.verdict.show_verdict(verdict)
         self._pending.setVisible(verdict is None)
+        outdated = verdict is not None and verdict.checks != CHECKS_VERSION
+        self.version.setVisible(outdated)
+        if verdict is not None and outdated:
+            self.version.setText(f"Judged by {version_text(verdict)}.")
         counted = (view for view in model.trials_at(step_key) if view.counts)
         notes = notes_text((view.trial.title, view.ended.parsed.notes) for view in counted if view.ended)
         self.notes.setText("\n".join(notes))

@@ -3,15 +3,17 @@
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QLocale, Qt, Signal
 from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
-from PySide6.QtWidgets import QFileDialog, QSplitter, QStackedLayout, QWidget
+from PySide6.QtWidgets import QDoubleSpinBox, QFileDialog, QSplitter, QStackedLayout, QWidget
 
-from app.outputs.files import JudgedFile, OutputText, Source, judged_source, sources_in
+from app.outputs.files import JudgedFile, OutputText, Source, host_data, judged_source, sources_in
 from app.outputs.importing import ImportedOutput
-from app.outputs.judging import JudgedOutput
+from app.outputs.judging import UNKNOWN_HOST, JudgedOutput, KnownHost
+from app.plans.plan import ELSEWHERE
 from app.questions import Asker
 from app.services import Workstation
 from suites.errors import BenchwrightError
@@ -21,7 +23,7 @@ from widgets.jobs import BackgroundJob
 from widgets.library.figure_table import FigureTable
 from widgets.live.log_view import LogView
 from widgets.page import Page
-from widgets.parts.boxes import column_in, fill, in_row
+from widgets.parts.boxes import column_in, fill, in_row, row_in
 from widgets.parts.controls import push_button
 from widgets.parts.dialogs import opened
 from widgets.parts.empty_state import EmptyState
@@ -38,6 +40,12 @@ from widgets.theme import SPACE, icon
 
 PASTED = "pasted text"
 """Name of a text from the clipboard."""
+
+_CANNOT_TELL = f"{first_upper(Trust.UNDECIDED.value)}: "
+
+HOST_DATA_TIP = (
+    "Facts of the host (benchwright facts --json), and text of vmstat, iostat -x or sar -u, started with the test"
+)
 
 SHOW_EVERY = 0.2
 """Seconds between two updates of the table while files are read."""
@@ -81,8 +89,8 @@ class ResultRow:
             return ""
         if self.output.deciding:
             return f"Depends on {', '.join(self.output.deciding)}, not stated"
-        findings = self.output.verdict.findings
-        return findings[0].title if findings else ""
+        verdict = self.output.verdict
+        return verdict.findings[0].title if verdict.findings else verdict.summary.removeprefix(_CANNOT_TELL)
 
 
 def rows_of(file: JudgedFile) -> Sequence[ResultRow]:
@@ -102,7 +110,9 @@ COLUMNS: tuple[TableColumn[ResultRow], ...] = (
     TableColumn("Metric", lambda row: row.metric, width=230),
     TableColumn("Reason", lambda row: row.reason, stretch=True, least=200, tone="muted"),
     TableColumn("Format", lambda row: row.format, key=lambda row: row.format, hide_order=1),
-    TableColumn("File", lambda row: row.file.source.name, key=lambda row: row.file.source.name, hide_order=2),
+    TableColumn(
+        "File", lambda row: row.file.source.name, key=lambda row: row.file.source.name, hide_order=2, width=170
+    ),
     TableColumn(
         "Line",
         lambda row: "" if row.output is None else str(row.output.found.first_line),
@@ -130,6 +140,8 @@ class JudgePage(Page):
     def __init__(self, workstation: Workstation, asker: Asker) -> None:
         super().__init__(workstation, asker)
         self._sources: Sequence[Source] = ()
+        self._host_paths: Sequence[Path] = ()
+        self._host = UNKNOWN_HOST
         self._rows: list[ResultRow] = []
         self._imported: list[ImportedOutput] = []
         self._job: BackgroundJob | None = None
@@ -140,6 +152,15 @@ class JudgePage(Page):
         self.summary = Text(tone=Tone.MUTED, wrap=False)
         self.open_button = push_button("Open…", lambda _checked: self.choose_files(), tip="Judge the outputs in files")
         self.paste_button = push_button("Paste", lambda _checked: self.paste(), tip="Judge the copied text (Ctrl+V)")
+        self.host_button = push_button("Host data…", lambda _checked: self.choose_host_data(), tip=HOST_DATA_TIP)
+        self.interval = QDoubleSpinBox(minimum=0.1, maximum=3600.0, value=1.0, decimals=1, suffix=" s")
+        self.interval.setLocale(QLocale.c())
+        self.interval.lineEdit().setTextMargins(SPACE[1], 0, 0, 0)
+        self.interval.setAccessibleName("Seconds between reports")
+        self.interval.setToolTip("Time between two reports of the telemetry, as in vmstat 1")
+        self.interval.editingFinished.connect(self._reread_host_data)
+        self.host_words = Text(tone=Tone.MUTED, wrap=False)
+        self.remove_button = push_button("Remove", lambda _checked: self.give_host_data(()), tip="Judge without it")
         self.import_button = push_button("Import as runs", lambda _checked: self.import_all())
         self.cancel_button = push_button("Cancel", lambda _checked: self.cancel())
         self.issues = self.drawer = IssuesDrawer("judge", IssueActions(fix=False, acknowledge=False))
@@ -157,6 +178,33 @@ class JudgePage(Page):
         chooser.filesSelected.connect(lambda paths: self.judge([Path(path) for path in paths]))
         opened(chooser)
 
+    def choose_host_data(self) -> None:
+        """Ask for files with facts and telemetry of the host, and judge the outputs with them."""
+        chooser = QFileDialog(self, "Open facts and telemetry of the host")
+        chooser.setFileMode(QFileDialog.FileMode.ExistingFiles)
+        chooser.filesSelected.connect(lambda paths: self.give_host_data([Path(path) for path in paths]))
+        opened(chooser)
+
+    def give_host_data(self, paths: Sequence[Path]) -> None:
+        """Judge the outputs anew with the facts and the telemetry in files, in place of those given before."""
+        given, interval = tuple(paths), self.interval.value()
+
+        def take(host: KnownHost) -> None:
+            self._host_paths, self._host = given, host
+
+        def read() -> Iterator[KnownHost]:
+            yield host_data(given, interval)
+
+        self._start(BackgroundJob(read, self), take, self._judge_again)
+
+    def _reread_host_data(self) -> None:
+        if self._host.telemetry:
+            self.give_host_data(self._host_paths)
+
+    def _judge_again(self) -> None:
+        if self._sources and self.notice.isHidden():
+            self.judge(self._sources)
+
     def paste(self) -> None:
         """Judge the text on the clipboard, or the files that were copied in a file manager."""
         data = QGuiApplication.clipboard().mimeData()
@@ -170,15 +218,14 @@ class JudgePage(Page):
         """Judge the outputs in files, folders and texts, in place of those shown."""
         self._sources, self._rows = tuple(sources), []
         self.table.show_rows(self._rows)
-        self._start(BackgroundJob(lambda: _judged(self._sources), self), self._take_files)
+        self._start(BackgroundJob(lambda: _judged(self._sources, self._host), self), self._take_files)
 
     def import_all(self) -> None:
         """Store each file with a result as a run."""
         self._imported = []
-        self._start(
-            BackgroundJob(lambda: self.workstation.import_outputs(self._sources), self), self._take_import,
-            self._show_imported,
-        )  # fmt: skip
+        name = ELSEWHERE if self._host.facts is None else self._host.facts.host
+        imported = partial(self.workstation.import_outputs, self._sources, name, self._host)
+        self._start(BackgroundJob(imported, self), self._take_import, self._show_imported)
 
     def cancel(self) -> None:
         """End what is under way; what was read or imported stays."""
@@ -217,7 +264,9 @@ class JudgePage(Page):
     def _show_imported(self) -> None:
         runs = [one.run for one in self._imported if one.run]
         if runs:
-            self.status.emit(f"Imported {count_text(len(runs), 'run')}")
+            before = sum(one.present for one in self._imported)
+            known = f"; {count_text(before, 'file')} imported before" if before else ""
+            self.status.emit(f"Imported {count_text(len(runs) - before, 'run')}{known}")
             self.imported.emit()
 
     def _show_failure(self, error: BenchwrightError) -> None:
@@ -230,6 +279,9 @@ class JudgePage(Page):
         busy = self._job is not None
         self._stack.setCurrentIndex(1 if self._rows or busy else 0)
         self.cancel_button.setVisible(busy)
+        self._host_row.setVisible(bool(self._host_paths))
+        self.interval.setVisible(bool(self._host.telemetry))
+        self.host_words.setText(self._host_text())
         self.import_button.setEnabled(not busy and any(row.output is not None for row in self._rows))
         if not busy:
             results = sum(row.output is not None for row in self._rows)
@@ -237,6 +289,12 @@ class JudgePage(Page):
             unread = f", {count_text(lines, 'line')} of no known tool" if lines else ""
             self.summary.setText(f"{count_text(results, 'result')}{unread}")
         self._show_current()
+
+    def _host_text(self) -> str:
+        """Return what is known of the host."""
+        facts = "" if self._host.facts is None else f"Facts of {self._host.facts.host}."
+        telemetry = count_text(len({sample.time for sample in self._host.telemetry}), "report")
+        return f"{facts} {f'Telemetry: {telemetry}, one every' if self._host.telemetry else ''}".strip()
 
     def _show_current(self) -> None:
         row = self.table.current()
@@ -248,16 +306,19 @@ class JudgePage(Page):
             return
         self.figures.show_run(replace(output.record, verdicts=(output.verdict,)))
         self.text.load({"stdout": output.found.text.encode()})
-        self.notes.setText("\n".join(output.found.output.parsed.notes))
+        notes = output.found.output.parsed.notes
+        self.notes.setText("\n".join(note for note in notes if note not in output.verdict.summary))
         self.notes.setVisible(bool(self.notes.text()))
         self.issues.clear()
         self.issues.show_findings(output.verdict.findings, aged=False)
 
     def _arrange(self) -> None:
         bar = in_row(
-            self.open_button, self.paste_button, self.cancel_button, (self.summary, 1), self.import_button,
-            spacing=SPACE[1],
+            self.open_button, self.paste_button, self.host_button, self.cancel_button, (self.summary, 1),
+            self.import_button, spacing=SPACE[1],
         )  # fmt: skip
+        self._host_row = QWidget()
+        fill(row_in(self._host_row, SPACE[1]), self.host_words, self.interval, self.remove_button, None)
         both = QSplitter(Qt.Orientation.Horizontal)
         both.addWidget(self.figures)
         both.addWidget(self.text)
@@ -281,20 +342,29 @@ class JudgePage(Page):
         )
         empty.add_action("Open…", self.choose_files)
         self.notice.hide()
-        fill(column_in(results, SPACE[1], (SPACE[2], SPACE[2], SPACE[2], 0)), bar, self.notice, (halves, 1))
+        fill(
+            column_in(results, SPACE[1], (SPACE[2], SPACE[2], SPACE[2], 0)),
+            bar,
+            self._host_row,
+            self.notice,
+            (halves, 1),
+        )
         self._stack = QStackedLayout()
         for part in (empty, results):
             self._stack.addWidget(part)
         fill(column_in(self, 0), (self._stack, 1), self.issues)
 
 
-def _judged(sources: Sequence[Source]) -> Iterator[_Read]:
-    """Judge the files of `sources`; yield them every SHOW_EVERY seconds, because the table is shown anew each time."""
+def _judged(sources: Sequence[Source], host: KnownHost) -> Iterator[_Read]:
+    """Judge the files of `sources`, measured on `host`.
+
+    Yields them every SHOW_EVERY seconds, because the table is shown anew each time.
+    """
     found = sources_in(sources)
     files: list[JudgedFile] = []
     shown = time.monotonic()
     for number, source in enumerate(found, 1):
-        files.append(judged_source(source))
+        files.append(judged_source(source, host))
         if number == len(found) or time.monotonic() - shown >= SHOW_EVERY:
             yield _Read(files, number, len(found))
             files, shown = [], time.monotonic()

@@ -1,0 +1,1 @@
+"""Stored runs judged again by a later version of the checks, and what that changed."""

@@ -1,0 +1,147 @@
+"""The published JSON Schemas describe every key that is printed, and refuse what is not."""
+
+import copy
+import itertools
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from jsonschema import Draft202012Validator
+
+from app.cli.main import benchwright
+from app.published_schemas import NAMES, schema
+from app.services import Workstation
+from suites.verdict import Trust
+from tests.app.test_published_json import PUBLISHED
+from tests.widgets.library_runs import Made, record
+
+DATA = Path(__file__).parents[1] / "data"
+OUTPUTS = [DATA / "sysbench/1.0.20", DATA / "iperf3/3.12", DATA / "judged"]
+LIBRARIES = sorted((DATA / "store").glob("*.sqlite3"))
+
+
+def errors(name: str, content: object) -> list[str]:
+    """Return what the strict schema refuses in what was printed."""
+    found = Draft202012Validator(schema(name, strict=True)).iter_errors(json.loads(json.dumps(content)))
+    return [f"{'/'.join(map(str, one.path))}: {one.message[:200]}" for one in found]
+
+
+def printed(library: Path, *words: str) -> Any:
+    ran = CliRunner().invoke(benchwright, ["--store", str(library), *words])
+    return json.loads(ran.stdout)
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Path:
+    made = Workstation(tmp_path / "runs.sqlite3", tmp_path / "hosts.toml")
+    first = Made("20260101-000000-0001", cpu=(8000.0, 8010.0), samples=20, trust=Trust.CAVEATS)
+    record(made, first, Made("20260102-000000-0002", iops=(300e3, 301e3, 302e3), samples=20))
+    made.close()
+    return tmp_path / "runs.sqlite3"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_schema_is_valid_and_printed(name: str) -> None:
+    Draft202012Validator.check_schema(schema(name))
+    ran = CliRunner().invoke(benchwright, ["schema", name])
+    assert json.loads(ran.stdout) == schema(name)
+    assert '"additionalProperties": false' not in ran.stdout  # newer versions may add keys
+
+
+@pytest.mark.parametrize("old", LIBRARIES, ids=lambda path: path.stem)
+def test_runs_of_every_format_are_described(old: Path, tmp_path: Path) -> None:
+    library = tmp_path / old.name
+    shutil.copy(old, library)
+    runs = printed(library, "list", "--json")
+    assert runs
+    for run in runs:
+        shown = printed(library, "show", "--json", run["id"])
+        assert not errors("run", shown), run["id"]
+
+
+def test_what_the_verbs_print_is_described(library: Path, tmp_path: Path) -> None:
+    shown = printed(library, "show", "--json", "last")
+    written = tmp_path / "run.json"
+    ran = CliRunner().invoke(benchwright, ["--store", str(library), "export", "last", "--run-json", str(written)])
+    assert ran.exit_code == 0, ran.output
+    assert json.loads(written.read_text()) == shown
+    assert not errors("run", shown)
+    pair = ("20260101-000000-0001", "20260102-000000-0002")
+    compared = printed(library, "compare", "--json", *pair)
+    assert compared
+    assert not errors("compare", compared)
+    gate = ("gate", "--run", pair[1], "--against", pair[0], "--fail-if", "iops worse by 5 %", "--fail-if", "iops < 1")
+    assert not errors("gate", printed(library, *gate, "--json"))
+
+
+@pytest.mark.parametrize("folder", OUTPUTS, ids=lambda path: path.name)
+def test_judged_and_imported_outputs_are_described(folder: Path, tmp_path: Path) -> None:
+    files = [str(path) for path in sorted(folder.rglob("*")) if path.is_file()][::3][:24]
+    judged = printed(tmp_path / "none.sqlite3", "judge", "--json", *files)
+    assert sum(len(file["results"]) for file in judged["files"]) > 5
+    assert not errors("judge", judged)
+    library = tmp_path / "runs.sqlite3"
+    for one in printed(library, "import", "--json", *files[:8])["imported"]:
+        if one["run"]:
+            assert not errors("run", printed(library, "show", "--json", one["run"])), one["file"]
+
+
+@pytest.mark.parametrize(("name", "published"), [("comparison", "compare"), ("runs", "run")])
+def test_the_published_documents_are_described(name: str, published: str) -> None:
+    documents = PUBLISHED[name]()
+    assert isinstance(documents, list)
+    for one in documents if published == "compare" else documents[:1]:
+        assert not errors(published, one)
+
+
+def mutations(content: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the content with one key left out, one added, or one value of another type."""
+    for path, value in leaves(content):
+        for change in ("left out", "renamed", "of another type"):
+            made = copy.deepcopy(content)
+            inside = made
+            for key in path[:-1]:
+                inside = inside[key]
+            if change == "of another type":
+                inside[path[-1]] = {"never": [value]}
+            elif isinstance(path[-1], str):
+                inside.pop(path[-1])
+                if change == "renamed":
+                    inside[f"{path[-1]}_"] = value
+            yield f"{'/'.join(map(str, path))} {change}", made
+
+
+def leaves(content: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    found = content.items() if isinstance(content, dict) else enumerate(content[:2])
+    for key, value in found:
+        if isinstance(value, dict | list) and value:
+            yield from leaves(value, (*path, key))
+        else:
+            yield (*path, key), value
+
+
+FREE = ("values", "labels", "telemetry_cost", "telemetry_program", "not_checked", "parameters", "before", "after")
+"""Objects with any keys, and texts that may be left out."""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_mutations_are_refused(name: str, library: Path) -> None:
+    pair = ("20260101-000000-0001", "20260102-000000-0002")
+    words = {
+        "run": ("show", "last"),
+        "compare": ("compare", *pair),
+        "gate": ("gate", "--run", pair[1], "--against", pair[0], "--fail-if", "iops worse by 5 %"),
+        "judge": ("judge", str(DATA / "sysbench/1.0.20/cpu_default.stdout")),
+    }
+    content = printed(library, *words[name], "--json")
+    validator = Draft202012Validator(schema(name, strict=True))
+    tried = 0
+    for what, made in itertools.islice(mutations(content), 0, None, 1 if name != "run" else 11):
+        if not any(f"{free}/" in what for free in FREE) and made != content:
+            assert not validator.is_valid(made), what
+            tried += 1
+    assert tried > 30

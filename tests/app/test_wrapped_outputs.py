@@ -1,0 +1,113 @@
+"""Outputs in everything that people and programs put around them: the figures stay, or are not read; never others."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from app.outputs.files import JudgedFile, judged_bytes
+from suites.verdict import Trust
+from tests.app.wrappings import WRAPPINGS
+
+DATA = Path(__file__).parents[1] / "data"
+
+SAMPLE = (
+    "dd/9.1/urandom_progress",
+    "fio/2.21/json_final",
+    "iperf3/3.12/udp_P2_text",
+    "ioping/1.3/direct",
+    "judged/objected/fio-837-fsync-on-close",
+    "pgbench/15.18/rate",
+    "sysbench/1.0.20/cpu_default",
+)
+
+LARGEST = 14_000
+"""Characters of an output that is wrapped."""
+
+MOST_UNREAD = 0.01
+"""Share of the wrapped outputs that may be not read."""
+
+Found = list[tuple[str, str, str, str, float]]
+
+
+def captured(name: str) -> str:
+    """Return what a terminal showed of a capture."""
+    streams = (DATA / f"{name}{suffix}" for suffix in (".stderr", ".stdout"))
+    return "".join(each.read_text(errors="replace") for each in streams if each.exists())
+
+
+def figures(judged: JudgedFile) -> Found:
+    return sorted(
+        (one.found.output.suite_id, one.found.output.name, figure.metric.name, str(figure.labels), figure.value)
+        for one in judged.outputs
+        for figure in one.found.output.parsed.figures
+    )
+
+
+def trusts(judged: JudgedFile) -> list[Trust]:
+    return sorted(one.verdict.trust for one in judged.outputs)
+
+
+def judged(text: str) -> JudgedFile:
+    return judged_bytes("paste", text.encode())
+
+
+@pytest.mark.parametrize("name", SAMPLE)
+def test_what_surrounds_an_output_changes_neither_its_figures_nor_its_verdict(name: str) -> None:
+    text = captured(name)
+    bare = judged(text)
+    assert figures(bare)
+    for title, wrap in WRAPPINGS.items():
+        wrapped = judged(wrap(text.splitlines()))
+        if title == "a log of JSON messages" and text.lstrip().startswith("{"):
+            continue  # documents of lines of documents
+        assert figures(wrapped) == figures(bare), title
+        assert trusts(wrapped) == trusts(bare), title
+
+
+def whole_outputs() -> Iterator[tuple[str, str]]:
+    """Yield each capture that has figures, and its text."""
+    names = {
+        str(path.relative_to(DATA).with_suffix(""))
+        for kind in ("stdout", "stderr")
+        for path in DATA.glob(f"*/*/*.{kind}")
+    }
+    for name in sorted(names):
+        text = captured(name)
+        if len(text) < LARGEST and figures(judged(text)):
+            yield name, text
+
+
+@pytest.mark.slow
+def test_no_wrapping_makes_other_figures_of_any_output() -> None:
+    cases, unread = 0, []
+    for name, text in whole_outputs():
+        bare = judged(text)
+        for title, wrap in WRAPPINGS.items():
+            cases += 1
+            wrapped = judged(wrap(text.splitlines()))
+            if not figures(wrapped):
+                assert trusts(wrapped).count(Trust.INVALID) <= trusts(bare).count(Trust.INVALID), (name, title)
+                unread.append((name, title))
+            else:
+                assert figures(wrapped) == figures(bare), (name, title)
+    assert len(unread) <= MOST_UNREAD * cases, unread
+
+
+def log_with_an_output(lines: int) -> str:
+    """Return a log of a CI job, with an output within it."""
+    rows = [f"step {number}: read 12345 bytes | [ 5] request=/x?y={number} {{a}}" for number in range(lines)]
+    rows[lines // 2 : lines // 2] = captured("sysbench/1.0.20/cpu_default").splitlines()
+    return WRAPPINGS["GitHub Actions"](rows)
+
+
+@pytest.mark.slow
+def test_a_log_that_is_twice_as_long_takes_twice_the_time() -> None:
+    taken = []
+    for lines in (10_000, 20_000):
+        text = log_with_an_output(lines)
+        began = time.process_time()
+        assert len(figures(judged(text))) == len(figures(judged(captured("sysbench/1.0.20/cpu_default"))))
+        taken.append(time.process_time() - began)
+    assert taken[1] < 3 * taken[0]
