@@ -3,15 +3,15 @@
 import re
 import shlex
 from collections.abc import Sequence
-from pathlib import Path
 
+from app.library_location import Location
 from app.paths import store_path
 
 _library: tuple[str, re.Pattern[str]] | None = None
 _verbs: tuple[str, ...] = ()
 
 
-def use_library(path: Path | None, verbs: Sequence[str] | None = None) -> None:
+def use_library(location: Location | None, verbs: Sequence[str] | None = None) -> None:
     """Set the library that with_library() names; none for the default one.
 
     `verbs` are those of the command line; None keeps the last ones.
@@ -19,9 +19,9 @@ def use_library(path: Path | None, verbs: Sequence[str] | None = None) -> None:
     global _library, _verbs  # noqa: PLW0603 (a process serves one library)
     _verbs = _verbs if verbs is None else tuple(verbs)
     _library = None
-    if path is not None and path != store_path() and _verbs:
+    if location is not None and location != store_path() and _verbs:
         found = re.compile(rf"\bbenchwright (?=(?:{'|'.join(map(re.escape, _verbs))})\b)")
-        _library = f"benchwright --store {shlex.quote(str(path))} ", found
+        _library = f"benchwright --store {shlex.quote(str(location))} ", found
 
 
 def with_library(text: str) -> str:

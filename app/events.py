@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import chain
-from pathlib import Path
 
+from app.library_location import Location
 from app.plans.plan import Plan
 from remote.connection_state import LinkState as LinkState  # noqa: PLC0414 (re-exported for the window)
 from remote.jobs.job_record import JobStart
@@ -136,13 +136,13 @@ class Activity(Event):
 
 @dataclass(frozen=True, slots=True)
 class LibraryChanged(Event):
-    """The library at `path` cannot be written because of `problem`; empty: it can be written again.
+    """The library at `path`, a file or a URL, cannot be written because of `problem`; empty: it can be again.
 
     Repeated while the problem lasts. The run waits meanwhile; commands on hosts continue. `on_stop` is the text of
     what happens to the run if it is stopped now.
     """
 
-    path: Path
+    path: Location
     problem: str = ""
     remedy: str = ""
     on_stop: str = ""

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from app.crosscheck.proposal import Proposal
     from app.distributions.analyses import Analyses
     from app.history import History, HistoryQuery
+    from app.library_location import Location
     from app.library_rows import Annotation, LibraryRow, LibraryRows
     from app.outputs.files import Source
     from app.outputs.importing import ImportedOutput
@@ -499,6 +500,19 @@ class LibraryServices(ABC):
                 yield replace(found, added=(*found.added, *added), refused=(*found.refused, *refused))
             else:
                 yield found
+
+    def copy_library(self, source: Location, target: Location, runs: Sequence[str] = ()) -> Generator[Merged]:
+        """Copy `runs`, or the whole library at `source`, to that at `target`, each a file or on a server.
+
+        The content of each run is compared before it is committed. Yields what is done so far; what was copied stays
+        if it is closed before its end, and copying again continues.
+        """
+        import json
+
+        from app.baselines.reference_file import reference_from
+        from app.store.library_merge import copy_library
+
+        yield from copy_library(source, target, runs, lambda text: reference_from(json.loads(text), "reference"))
 
     def back_up(self, path: Path) -> Generator[BackedUp]:
         """Copy the whole library, also while runs are recorded, to the new file `path`; yield what was verified.

@@ -15,6 +15,7 @@ from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from app.library_location import Location, location_of
 from app.numeric import pd
 from app.plans.plan_remarks import reason_of
 from app.records import RunRecord, RunSummary, SampleSeries, TrialRecord
@@ -63,15 +64,15 @@ Telemetry = Mapping[str, tuple[Sample, ...]]
 """Samples by host."""
 
 
-def open_library(path: Path | str | None = None) -> "Library":
-    """Open the library at `path`, by default the user's own; raise BenchwrightError if there is none."""
+def open_library(path: Location | str | None = None) -> "Library":
+    """Open the library at `path`, a file or a URL, by default the user's own. Raises BenchwrightError."""
     from app.paths import store_path
     from app.store.store import Store
 
-    file = store_path() if path is None else Path(path)
-    if not file.is_file():
-        raise BenchwrightError(f"There is no library at {file}.", "Pass the path of a library.")
-    return Library(Store(file))
+    location = location_of(path) if isinstance(path, str) else path or store_path()
+    if isinstance(location, Path) and not location.is_file():
+        raise BenchwrightError(f"There is no library at {location}.", "Pass the path of a library.")
+    return Library(Store(location))
 
 
 class Library:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from app.host_services import HostServices
 from app.hosts.cloud_limits import CLOUD_LIMITS_FILE, SavedCloudLimits
 from app.hosts.hosts import Hosts, SavedHosts
+from app.library_location import Location
 from app.margins import DEFAULTS, Margins, with_margins
 from app.paths import consent_path, hosts_path, queue_path, store_path
 from app.plans.consent import ConsentFile, Consents
@@ -75,14 +76,14 @@ class Workstation(HostServices):
     """All services of the application."""
 
     def __init__(
-        self, store: Path | None = None, hosts: Path | None = None, *, patience: ReconnectPolicy = PATIENCE
+        self, store: Location | None = None, hosts: Path | None = None, *, patience: ReconnectPolicy = PATIENCE
     ) -> None:
         """Use the library at `store` and the saved hosts at `hosts`, by default the user's; open them on first use.
 
         `patience` is the policy for reconnecting to a host during a run.
         """
         self._patience = patience
-        self._store_path = store or store_path()
+        self._location = store or store_path()
         self._hosts = Hosts(SavedHosts(hosts or hosts_path()))
         self._cloud_limits = SavedCloudLimits((hosts or hosts_path()).with_name(CLOUD_LIMITS_FILE))
         self._removed_limits = {}
@@ -246,7 +247,7 @@ class Workstation(HostServices):
         run_id = options.run_id or self._new_run_id()
         made = self._request(run_id, plan, asker, control, agreed=agreed, baseline=baseline)
         request = replace(made, unwatched=options.unwatched, session=options.session)
-        with self.queue.under_way(plan, self._store_path, control.busy, options.entry) as mark:
+        with self.queue.under_way(plan, self._location, control.busy, options.entry) as mark:
             request = replace(request, admit=mark.admit, streams=mark.streams)
             yield from mark.noted(recorded(Engine(request), self._store, self._use_library))
 
@@ -333,7 +334,7 @@ class Workstation(HostServices):
         with suppress(BenchwrightError):  # a deleted baseline must not prevent resuming
             baseline = self.stopping_baseline(plan)
         request = self._request(taken.id, plan, asker, control, agreed=agreed, baseline=baseline)
-        with self.queue.under_way(plan, self._store_path, control.busy, entry) as mark:
+        with self.queue.under_way(plan, self._location, control.busy, entry) as mark:
             request = replace(request, admit=mark.admit, streams=mark.streams)
             yield from mark.noted(attached(request, taken, self._store, self._selection.record, self._use_library))
 
@@ -394,10 +395,10 @@ class Workstation(HostServices):
         with self.redacted([run]) as source:
             return source.workstation.ticket_text(source.runs[0], self.standings(run))
 
-    def _use_library(self, path: Path) -> None:
-        """Switch to the library at `path`, in which a run is stored, unless it is the current one."""
-        if path != self._store_path:
-            self.open_library(path)
+    def _use_library(self, location: Location) -> None:
+        """Switch to the library at `location`, in which a run is stored, unless it is the current one."""
+        if location != self._location:
+            self.open_library(location)
 
     def forget(self, run: str) -> str:
         """End a detached run without contacting its hosts; return its id.
@@ -439,33 +440,41 @@ class Workstation(HostServices):
             if self._opened is None:
                 from app.store.store import Store
 
-                self._opened = Store(self._store_path)
+                self._opened = Store(self._location)
                 _end_interrupted(self._opened)
             return self._opened
 
     @property
-    def library_path(self) -> Path:
-        """The path of the current library."""
-        return self._store_path
+    def library_location(self) -> Location:
+        """Where the current library is."""
+        return self._location
 
-    def open_library(self, path: Path) -> None:
-        """Switch to the library at `path`, created if missing. Raises StoreError and keeps the current one.
+    @property
+    def library_path(self) -> Path:
+        """The file of the current library, or the default one if that is on a server: others are made beside it."""
+        return self._location if isinstance(self._location, Path) else store_path()
+
+    def open_library(self, location: Location) -> None:
+        """Switch to the library at `location`, created if missing. Raises StoreError and keeps the current one.
 
         Active runs continue to be recorded in the library in which they began.
         """
         from app.store.store import Store
 
-        opened = Store(path)
+        opened = Store(location)
         _end_interrupted(opened)
         self.close()
         with self._opening:
-            self._opened, self._store_path = opened, path
+            self._opened, self._location = opened, location
 
     def salvage(self, new: Path) -> Salvaged:
         """Write the readable content of the library to a new one at `new`, and switch to it."""
+        from app.store.errors import no_file
         from app.store.salvage import salvage
 
-        saved = salvage(self._store_path, new)
+        if not isinstance(self._location, Path):
+            raise no_file(self._location)
+        saved = salvage(self._location, new)
         self.open_library(new)
         return saved
 

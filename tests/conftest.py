@@ -220,6 +220,7 @@ def own_home(homes: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("BENCHWRIGHT_LEASES", str(leases))  # two tests at once do not measure one host
     monkeypatch.setenv("MPLCONFIGDIR", str(homes / "fonts"))  # listed once, not by each call
     monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
+    monkeypatch.delenv("BENCHWRIGHT_STORE", raising=False)
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")
     yield
     if leases.is_dir() and any(leases.iterdir()):

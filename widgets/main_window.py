@@ -196,6 +196,10 @@ class MainWindow(QMainWindow):
         if page := self.show_page(PageName.LIBRARY):
             cast("LibraryPage", page).export_library()
 
+    def choose_library(self) -> None:
+        """Ask for another library, in a file or on a server, and open it."""
+        self.library_bar.choose_location()
+
     def back_up(self) -> None:
         """Ask for a new file and copy the whole library to it."""
         ask_for_file(
@@ -287,7 +291,7 @@ class MainWindow(QMainWindow):
 
     def _show_other_library(self) -> None:
         page = self.front
-        use_library(self.workstation.library_path)
+        use_library(self.workstation.library_location)
         self.undo.forget()
         self.rejudging.restart()
         self._follow_library()

@@ -29,7 +29,8 @@ def build_menus(window: WindowParts, actions: WindowActions) -> None:
     _add_groups(
         file,
         [actions.new_test, actions.quick, actions.open_plan],
-        [actions.export, actions.export_library, actions.import_runs, actions.back_up],
+        [actions.export, actions.export_library, actions.import_runs],
+        [actions.open_library, actions.back_up],
         [actions.undo],
         [actions.quit],
     )

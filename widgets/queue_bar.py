@@ -60,7 +60,7 @@ class QueueBar(NoticeBar):
         self._read(read, self._show_queue)
 
     def _show_queue(self, entries: "Sequence[QueueEntry]") -> None:
-        queue, library = self._workstation.queue, str(self._workstation.library_path)
+        queue, library = self._workstation.queue, str(self._workstation.library_location)
         if not self._watcher.directories():  # reading the queue has made it
             self._watcher.addPath(str(queue.path.parent))
         left = [entry for entry in entries if entry.owner is None and entry.library == library]

@@ -33,6 +33,7 @@ class WindowActions(QObject):
         self.export = self._make("Export…", window.export, "Ctrl+E")
         self.export_library = self._make("Export runs as a library file…", window.export_library)
         self.import_runs = self._make("Import runs…", window.import_runs)
+        self.open_library = self._make("Open library…", window.choose_library, tip="In a file, or in PostgreSQL")
         self.back_up = self._make("Back up library…", window.back_up)
         for action in (self.export_library, self.import_runs):
             action.setWhatsThis("run bundle")  # found by this, too

@@ -77,6 +77,10 @@ class WindowParts(Protocol):
         """Export the selected runs of the library as a library file."""
         ...
 
+    def choose_library(self) -> None:
+        """Ask for another library, in a file or on a server, and open it."""
+        ...
+
     def back_up(self) -> None:
         """Ask for a new file and copy the whole library to it."""
         ...

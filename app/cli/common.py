@@ -16,6 +16,7 @@ from typing import Any, ParamSpec
 import click
 
 from app.command_hints import with_library
+from app.library_location import Location, location_of
 from app.output import escaped, json_text, visible
 from app.paths import log_path
 from app.services import Workstation
@@ -62,6 +63,19 @@ class Number(click.FloatRange):
         if math.isnan(number):
             self.fail(f"{value!r} is not a number.", param, ctx)
         return number + 0.0  # -0.0 becomes 0.0
+
+
+class LibraryLocation(click.ParamType[Location]):
+    """A library file, or the URL of one in PostgreSQL. An error does not repeat the URL, which may have a password."""
+
+    name = "FILE|URL"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Location:
+        """Return the location; fail for a malformed URL."""
+        try:
+            return location_of(value) if isinstance(value, str) else value
+        except BenchwrightError as error:
+            self.fail(str(error), param, ctx)
 
 
 PERCENT = Number(0, 100)

@@ -1,12 +1,12 @@
 """The command benchwright: its verbs by section; without a verb, the window."""
 
 from importlib import import_module
-from pathlib import Path
 
 import click
 
-from app.cli.common import report_errors, start_log
+from app.cli.common import LibraryLocation, print_note, report_errors, start_log
 from app.command_hints import use_library
+from app.library_location import Location, ServerUrl, absolute
 from app.paths import secure_private_directories
 from app.services import Workstation
 
@@ -52,6 +52,7 @@ VERBS = {
     "sessions": "sessions:sessions",
     "second-opinion": "runs:second_opinion",
     "show": "library:show",
+    "store": "store:store",
 }
 """Module and function of each verb in app.cli, imported on use to keep start-up short."""
 
@@ -69,6 +70,7 @@ SECTIONS = {
         "export",
         "import",
         "library",
+        "store",
         "delete",
         "restore",
         "searches",
@@ -90,6 +92,8 @@ SECTIONS = {
     "Other": ("checks", "judge", "parse", "salvage", "schema"),
 }
 """The verbs of each section in the order of a first use; the last section adds the verbs that none names."""
+
+_COMMAND_LINE = click.core.ParameterSource.COMMANDLINE
 
 _UNLIMITED = 1000
 """Characters of a verb's help line, more than any has."""
@@ -127,11 +131,17 @@ class Sectioned(click.Group):
 
 
 @click.group(cls=Sectioned, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--store", type=click.Path(path_type=Path), help="Library file to use instead of your own.")
+@click.option(
+    "--store",
+    type=LibraryLocation(),
+    envvar="BENCHWRIGHT_STORE",
+    show_envvar=True,
+    help="Library to use instead of your own: a file, or postgresql+psycopg://USER@HOST/DATABASE.",
+)
 @click.version_option(package_name="benchwright", prog_name="benchwright")
 @click.pass_context
 @report_errors
-def benchwright(context: click.Context, store: Path | None) -> None:
+def benchwright(context: click.Context, store: Location | None) -> None:
     """Benchmark Linux hosts, and get a verdict on each result.
 
     Without a verb, open the window; without a display, benchmark this computer and write the report.
@@ -139,7 +149,11 @@ def benchwright(context: click.Context, store: Path | None) -> None:
     start_log()
     secure_private_directories()
     if store is not None and context.invoked_subcommand is None:
-        store = store.absolute()  # the window's proposed commands must work in any folder
+        store = absolute(store)  # the window's proposed commands must work in any folder
+    if isinstance(store, ServerUrl) and store.secrets and context.get_parameter_source("store") is _COMMAND_LINE:
+        print_note(
+            "The password in --store is visible to all accounts of this computer (ps). Use ~/.pgpass or PGPASSWORD."
+        )
     without_verb = context.obj
     workstation = Workstation(store)
     context.obj = workstation

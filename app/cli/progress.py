@@ -34,6 +34,7 @@ from app.events import (
     TrialStarted,
     VerdictReached,
 )
+from app.library_location import Location
 from app.plans.plan import Plan, Policy, host_label
 from app.runs.control import DISCONNECT_TIME, BusyPolicy, Control
 from app.runs.messages import decision_text, forecast_text, link_text
@@ -144,7 +145,7 @@ class _LibraryProblems:
         self._control = control
         self._quiet = quiet  # then the progress printer does not print the problem
         self._prompted = ""
-        self._first_path: Path | None = None
+        self._first_path: Location | None = None
 
     def handle(self, event: LibraryChanged) -> None:
         """Prompt once per problem without blocking: the library may become writable again."""

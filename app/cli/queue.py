@@ -102,7 +102,7 @@ def add(workstation: Workstation, files: tuple[Path, ...], hosts: tuple[str, ...
     plans = [workstation.load_plan(file) for file in files]
     for plan in plans:
         chosen = on_hosts(plan, hosts) if hosts else plan
-        workstation.queue.add(chosen, workstation.library_path, owned=False)
+        workstation.queue.add(chosen, workstation.library_location, owned=False)
     _print_queue(workstation, as_json=as_json)
     if not as_json:
         print_note("Start them with: benchwright queue run")
@@ -172,7 +172,7 @@ def run(workstation: Workstation, asker: TerminalAsker, destroy: tuple[str, ...]
     """
     asker.destroy = destroy
     workstation.check_writable()
-    entries = workstation.queue.adopt(workstation.library_path)
+    entries = workstation.queue.adopt(workstation.library_location)
     if not entries:
         click.echo(plain(f"No entry waits to be started. {_others(workstation)}"))
         return

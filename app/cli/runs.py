@@ -126,7 +126,7 @@ def run_side_by_side(
     workstation: Workstation, plans: Sequence[Plan], asker: TerminalAsker, busy: BusyPolicy, *, as_json: bool
 ) -> None:
     """Run `plans` at once where their hosts differ, print each result; exit with status 1 unless all are done."""
-    queue, library, wait = workstation.queue, workstation.library_path, busy is BusyPolicy.WAIT
+    queue, library, wait = workstation.queue, workstation.library_location, busy is BusyPolicy.WAIT
     policy = BusyPolicy.REFUSE if wait else busy  # a host in use is left free while its run waits
     entries = [queue.add(plan, library, busy=policy, waits=wait, stays=False) for plan in plans]
     print_queued_runs(workstation, SideBySide(workstation, asker, quiet=as_json).run(entries), as_json=as_json)

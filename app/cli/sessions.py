@@ -28,6 +28,7 @@ from app.cli.progress import busy_options, follow
 from app.cli.prompts import TerminalAsker, agrees, with_asker
 from app.events import State
 from app.json_converter import Json, publish, published
+from app.library_location import absolute
 from app.paths import store_path
 from app.plans.plan import host_label
 from app.runs.control import BusyPolicy, Control, HostInUseError
@@ -321,7 +322,7 @@ def stop(workstation: Workstation, series: str, *, as_json: bool) -> None:
 @verb
 def schedule(workstation: Workstation, *, systemd: bool) -> None:
     """Print the crontab line that runs due sessions. Nothing is installed: paste it with “crontab -e”."""
-    library = workstation.library_path
-    of_library = () if library == store_path() else ("--store", str(library.absolute()))
+    library = absolute(workstation.library_location)
+    of_library = () if library == store_path() else ("--store", str(library))
     command = [str(Path(sys.argv[0]).absolute()), *of_library, "sessions", "run-due", "--quiet"]
     click.echo(plain(systemd_units(command) if systemd else crontab_line(command)), nl=not systemd)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from app.events import Event, LinkChanged, Progress, RunAttached, RunStarted
+from app.library_location import Location
 from app.natural_order import natural_key
 from app.plans.plan import LOCAL, Plan, host_label
 from app.queue.entries import EntryState, QueueEntry, QueuePlace, again, moved, placed
@@ -57,7 +58,7 @@ class RunQueue:
     def add(
         self,
         plan: Plan,
-        library: Path,
+        library: Location,
         *,
         owned: bool = True,
         session_series: str = "",
@@ -107,7 +108,7 @@ class RunQueue:
 
         self._file.update(change)
 
-    def adopt(self, library: Path, *, paused: bool = False) -> list[QueueEntry]:
+    def adopt(self, library: Location, *, paused: bool = False) -> list[QueueEntry]:
         """Make this process the one that starts the entries of `library` that no process will start; return them.
 
         Those that are paused are left out, unless `paused`.
@@ -161,7 +162,7 @@ class RunQueue:
             self.remove(entry_id)
 
     @contextmanager
-    def under_way(self, plan: Plan, library: Path, busy: BusyPolicy, entry_id: str = "") -> Iterator["RunMark"]:
+    def under_way(self, plan: Plan, library: Location, busy: BusyPolicy, entry_id: str = "") -> Iterator["RunMark"]:
         """Show a run of `plan` as under way in this context: the entry `entry_id` that take() returned, or a new one.
 
         If a machine does not admit an entry that `waits`, or another run of the queue uses that machine, the entry
@@ -182,7 +183,7 @@ class RunQueue:
         """Remove an entry whose run is over; no effect on one that waits."""
         self._file.update(lambda content: _drop(content, entry_id))
 
-    def _begin(self, plan: Plan, library: Path, busy: BusyPolicy, entry_id: str) -> str:
+    def _begin(self, plan: Plan, library: Location, busy: BusyPolicy, entry_id: str) -> str:
         if entry_id:
             return entry_id
         made = self.add(plan, library, busy=busy, waits=False, stays=False)

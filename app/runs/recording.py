@@ -3,9 +3,9 @@
 import shlex
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 from app.events import Activity, Event, LibraryChanged, RunDetached, RunEnded
+from app.library_location import Location
 from app.runs.control import Control
 from app.store.errors import DamagedError, StoreBusyError, StoreError, StoreFullError, StoreLostError, TakenOverError
 from app.store.full_disk import move_to_new_file
@@ -34,8 +34,8 @@ class RecordingStage:
     otherwise the next start finds it there as detached.
     """
 
-    def __init__(self, recorder: Recorder, control: Control, use_library: Callable[[Path], None]) -> None:
-        """`use_library` is called with the path of the library as often as it becomes writable."""
+    def __init__(self, recorder: Recorder, control: Control, use_library: Callable[[Location], None]) -> None:
+        """`use_library` is called with the location of the library as often as it becomes writable."""
         self._recorder = recorder
         self._recorder.patience = 0.0  # retries happen here, where they are reported
         self._control, self._use_library = control, use_library
@@ -60,7 +60,7 @@ class RecordingStage:
                 return
         taken, self._deferred = self._deferred, False
         waited: StoreError | None = None
-        before, began = self._recorder.path, time.monotonic()
+        before, began = self._recorder.location, time.monotonic()
         while True:
             try:
                 _record(event, self._recorder, taken=taken)
@@ -76,7 +76,7 @@ class RecordingStage:
                     yield from self._paused(error, waited)
                     waited = error
             else:
-                if waited is not None and self._recorder.path == before:  # a move was reported by _moved()
+                if waited is not None and self._recorder.location == before:  # a move was reported by _moved()
                     yield Activity(f"{_texts(waited)[1]}: run resumed")
                     yield self._writable()
                 return
@@ -104,7 +104,7 @@ class RecordingStage:
             yield Activity(f"{error.message} Waiting for it until {STOPPING:.0f} s after the stop.")
         elif before is None:
             yield Activity(f"paused: {error} The run resumes once {_texts(error)[0]}.")
-        yield LibraryChanged(self._recorder.path, error.message, error.remedy, "" if over else _texts(error)[2])
+        yield LibraryChanged(self._recorder.location, error.message, error.remedy, "" if over else _texts(error)[2])
         self._wait(BUSY_RETRY if isinstance(error, StoreBusyError) else FULL_RETRY)
         yield from self._moved()
 
@@ -172,7 +172,7 @@ class RecordingStage:
             missing = recorder.save_as(path)
         except StoreError as error:
             yield Activity(f"not saved: {error}")
-            yield LibraryChanged(recorder.path, error.message, error.remedy, _texts(error)[2])
+            yield LibraryChanged(recorder.location, error.message, error.remedy, _texts(error)[2])
         else:
             yield Activity(_saved(recorder, missing))
             yield self._writable()
@@ -185,8 +185,8 @@ class RecordingStage:
 
     def _writable(self) -> LibraryChanged:
         """Have the library used that is written again; return the event."""
-        self._use_library(self._recorder.path)
-        return LibraryChanged(self._recorder.path)
+        self._use_library(self._recorder.location)
+        return LibraryChanged(self._recorder.location)
 
 
 def _record(event: Event, recorder: Recorder, *, taken: bool) -> None:
@@ -212,7 +212,7 @@ def _texts(error: StoreError) -> tuple[str, str, str]:
 
 
 def _saved(recorder: Recorder, missing: str) -> str:
-    return f"Run saved to {recorder.path} and verified. {missing}".strip()
+    return f"Run saved to {recorder.location} and verified. {missing}".strip()
 
 
 def save_to_new_file(recorder: Recorder, failure: BenchwrightError) -> StoreError:
@@ -227,7 +227,7 @@ def save_to_new_file(recorder: Recorder, failure: BenchwrightError) -> StoreErro
         if intact:
             remedy = f"{remedy} Then end the run there with: benchwright attach {recorder.run_id} --stop"
         return StoreError(f"{failure.message} {error.message}", remedy.strip())
-    store = shlex.quote(str(recorder.path))
+    store = shlex.quote(str(recorder.location))
     return StoreLostError(
         f"{failure.message} {_saved(recorder, missing)}", f"Open it with: benchwright --store {store}"
     )

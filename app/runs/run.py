@@ -5,7 +5,6 @@ from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from itertools import chain
-from pathlib import Path
 
 from app.detached_runs import DetachedRun
 from app.events import (
@@ -26,6 +25,7 @@ from app.events import (
     TrialStarted,
     apply_stages,
 )
+from app.library_location import Location
 from app.plans.plan import host_label
 from app.records import TrialRecord
 from app.runs.attach import Attachment, Baseline, concluded, hosts_to_connect, is_complete, orphans_ended
@@ -244,7 +244,7 @@ def _pending_changes(detached_run: DetachedRun | None) -> dict[str, set[str]]:
 
 
 def recorded(
-    engine: Engine, store: Store, use_library: Callable[[Path], None], resumed: Recorder | None = None
+    engine: Engine, store: Store, use_library: Callable[[Location], None], resumed: Recorder | None = None
 ) -> Generator[Event]:
     """Yield the events of `engine` with those added by the stages; `use_library` is that of RecordingStage.
 
@@ -281,7 +281,7 @@ def recorded(
 
 
 def attached(
-    request: RunRequest, taken: DetachedRun, store: Store, baseline: Baseline, use_library: Callable[[Path], None]
+    request: RunRequest, taken: DetachedRun, store: Store, baseline: Baseline, use_library: Callable[[Location], None]
 ) -> Generator[Event]:
     """Yield the stored events of a detached run, then its new ones.
 

@@ -40,6 +40,8 @@ def back_up(source: Database, path: Path) -> Generator[BackedUp]:
 
     The copy has another name until it is verified and on disk; a failure leaves nothing at `path`. Raises StoreError.
     """
+    if not isinstance(source.location, Path):
+        raise errors.no_file(source.location)
     if os.path.lexists(path):
         raise errors.StoreError(f"{path} exists already.", "Choose a new file name.")
     if not path.parent.is_dir():  # its disk may not be mounted

@@ -10,7 +10,7 @@ from app.formats import calibration_from_json, calibration_to_json
 from app.records import PREFIX, BaselineRow, Calibration, lowest_trust, split_name
 from app.store import schema
 from app.store.errors import StoreError
-from app.store.rows import storable, to_text
+from app.store.rows import inserted_id, storable, to_text
 from app.timestamps import now
 from suites.verdict import Trust
 
@@ -30,7 +30,7 @@ def pin(
     table = schema.baselines
     newest = connection.execute(select(func.max(table.c.version)).where(table.c.name == name)).scalar() or 0
     row = {"pinned": now(), "oldest": oldest, "size": len(parts), "reference": reference}
-    number = connection.execute(insert(table).values(name=name, version=newest + 1, **row)).lastrowid
+    number = inserted_id(connection, table, {"name": name, "version": newest + 1, **row})
     if parts:
         rows = [{"baseline": number, "run_id": run, "part": part} for run, part in parts]
         connection.execute(insert(schema.baseline_parts), rows)

@@ -1,337 +1,89 @@
-"""Database of the library: opened on first use, checked before writing; transactions."""
+"""Database of a library, in a file or on a server: what the rest of the store uses of it."""
 
-import sqlite3
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
-from functools import partial
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
-from sqlalchemy import Connection, Engine, NullPool, create_engine, event
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy import Connection
 
-from app.output import make_private
-from app.store import errors, schema
-from app.store.library_file import (
-    BRIEF,
-    PATIENCE,
-    OpenFile,
-    ReadOnlyCopy,
-    cannot_open,
-    check_kind,
-    for_reading,
-    for_writing,
-    foreign_code,
-    identity_of,
-    path_to_create,
-    patiently,
-    wal_of,
-)
-from app.store.main_file import Identity
+from app.library_location import Location
+from app.store.errors import StoreError
 
-_WRITING = "benchwright_writing"
+PATIENCE = 5.0
+"""Seconds to wait for a locked library."""
 
 _PATIENCE = "benchwright_patience"
 
-_FILE = "benchwright_file"
+_ADDING = "benchwright_adding"
 
 
-class Database:
-    """One library file. Each operation opens its own connection, from any thread."""
+class Database(ABC):
+    """A library. Each operation opens its own connection, from any thread."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._lock = threading.Lock()
-        self._engine: Engine | None = None
-        self._newer: int | None = None
-        self._file: Identity | None = None  # the file opened last; once set, a missing file is an error
-        self._copy = ReadOnlyCopy(path, _is_earlier, _upgrade)
-        self._held: set[OpenFile] = set()
+    @property
+    @abstractmethod
+    def location(self) -> Location:
+        """Where the library is."""
 
-    def read_only(self) -> errors.StoreError | None:
-        """Return why the library cannot be written (newer format, full or read-only disk); None if it can."""
-        with self.reading() as connection:
-            newer = self._too_new_to_write(connection)
-        return newer or self._refusal()
+    @property
+    @abstractmethod
+    def path(self) -> Path:
+        """The file of the library. Raises StoreError for one on a server."""
 
-    @contextmanager
-    def reading(self) -> Iterator[Connection]:
-        """Give a connection in one read transaction (a consistent snapshot).
+    @abstractmethod
+    def read_only(self) -> StoreError | None:
+        """Return why the library cannot be written (newer format, no permission, read-only disk); None if it can."""
 
-        Raises StoreLostError if the file is gone, or if a recorder has another file open than the one at the path.
-        """
-        for file in tuple(self._held):
-            file.check()
-        with self._translating(), self._to_read() as connection, connection.begin():
-            yield connection
+    @abstractmethod
+    def reading(self) -> AbstractContextManager[Connection]:
+        """Give a connection in one read transaction (a consistent snapshot). Raises StoreLostError if it is gone."""
 
     @contextmanager
-    def writing(self, patience: float = PATIENCE) -> Iterator[Connection]:
+    def writing(self, patience: float = PATIENCE, *, adding: bool = False) -> Iterator[Connection]:
         """Give a connection in a transaction that is committed to disk when the block ends.
 
-        Raises StoreBusyError if another program locks the library for `patience` seconds.
+        No other one writes meanwhile; with `adding`, which is for a new run, others may change other runs. Raises
+        StoreBusyError if another program locks the library for `patience` seconds.
         """
-        with self.connect() as connection, self.transaction(with_patience(connection, patience)):
+        with self.connect() as connection, self.transaction(with_patience(connection, patience, adding=adding)):
             yield connection
 
-    @contextmanager
-    def transaction(self, connection: Connection) -> Iterator[Connection]:
+    @abstractmethod
+    def connect(self) -> Connection:
+        """Return a connection for write transactions, to be closed by the caller. Raises ReadOnlyError."""
+
+    @abstractmethod
+    def transaction(self, connection: Connection) -> AbstractContextManager[Connection]:
         """Give `connection`, from connect(), in a transaction; every commit goes through here.
 
         Raises, without committing, ReadOnlyError if a newer Benchwright converted the library since it was opened,
-        StoreLostError if the open file is no longer the one at the path, DamagedError if another program wrote to it.
+        StoreLostError if the library is no longer there.
         """
-        file: OpenFile = connection.get_execution_options()[_FILE]
-        with self._translating():
-            try:
-                file.check()
-                with connection.begin():
-                    newer = self._too_new_to_write(connection)
-                    if newer is not None:
-                        raise newer
-                    yield connection
-                    file.check()  # again: the file may have been replaced during the transaction
-                file.is_intact()  # records what the commit's checkpoint wrote
-            except DBAPIError:
-                file.check()  # SQLite reports an emptied or replaced file as damaged
-                raise
 
-    def connect(self) -> Connection:
-        """Return a connection for write transactions, to be closed by the caller. Raises ReadOnlyError."""
-        with self._translating():
-            engine = self._opened()
-            if self._newer is not None:
-                raise errors.read_only(self.path, self._newer, schema.FORMAT)
-            file = OpenFile(self.path, self._file or (0, 0))
-            connection = engine.connect().execution_options(**{_WRITING: True, _FILE: file})
-        try:
-            file.check()
-        except errors.StoreError:
-            connection.close()
-            raise
-        return connection
+    @abstractmethod
+    def stamps(self) -> tuple[Hashable, ...]:
+        """Return what certainly differs after any commit, read cheaply; it may differ after other writes, too."""
 
-    def hold(self, connection: Connection) -> OpenFile:
-        """Make reading() fail, until release(), if the path has another file than `connection` has open; return that.
+    @abstractmethod
+    def size(self) -> int | None:
+        """Return the bytes of the library; None if deletion does not reduce them at once."""
 
-        For recorders: their connection stays open, and readers must see the same file.
-        """
-        file: OpenFile = connection.get_execution_options()[_FILE]
-        self._held.add(file)
-        return file
-
-    def release(self, file: OpenFile) -> None:
-        """Undo hold()."""
-        self._held.discard(file)
-
-    def is_open(self, file: Identity | None) -> bool:
-        """Return whether `file` is the file opened last."""
-        return file is not None and file == self._file
-
+    @abstractmethod
     def close(self) -> None:
-        """Dispose of the engine, which keeps no connection open, and of the read-only copy."""
-        with self._lock:
-            self._forget()
-            self._copy.close()
-
-    def _forget(self) -> None:
-        if self._engine is not None:
-            self._engine.dispose()
-            self._engine = None
-
-    def _too_new_to_write(self, connection: Connection) -> errors.ReadOnlyError | None:
-        found = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
-        return errors.read_only(self.path, found, schema.FORMAT) if found > schema.FORMAT else None
-
-    def _refusal(self) -> errors.StoreError | None:
-        try:
-            with self.writing(patience=0.0):
-                return None
-        except (errors.StoreFullError, errors.StoreLostError) as error:
-            return error
-        except errors.StoreError:
-            return None  # locked or damaged: reported on the next write
-
-    @contextmanager
-    def _translating(self) -> Iterator[None]:
-        try:
-            yield
-        except DBAPIError as error:
-            raise errors.translated(error.orig, self.path) from error
-        except sqlite3.Error as error:  # of the driver's own cursor
-            raise errors.translated(error, self.path) from error
-
-    def _to_read(self) -> Connection:
-        """Return a connection for reading; of a copy if SQLite cannot create its files beside the library."""
-        try:
-            connection = self._opened().connect()
-            try:
-                with connection.begin():
-                    connection.exec_driver_sql("SELECT count(*) FROM sqlite_master")
-            except DBAPIError:
-                connection.close()
-                raise
-        except (DBAPIError, errors.StoreError) as error:
-            orig = error.orig if isinstance(error, DBAPIError) else error.__cause__
-            if errors.code_of(orig) not in errors.NO_SIDE_FILES:
-                raise
-            return self._read_copy(error)
-        return connection
-
-    def _read_copy(self, error: Exception) -> Connection:
-        try:
-            _check(self.path, self._copy.connection)
-            return _engine_for_reading(self._copy.connection).connect()
-        except OSError:
-            raise error from None
-
-    def _opened(self) -> Engine:
-        with self._lock:
-            found = check_kind(self.path)
-            if self._file is not None and found is None:
-                raise errors.lost(self.path, "is gone: it was moved, removed or unmounted")
-            if found is not None and (found.st_dev, found.st_ino) != self._file:  # replaced by another file
-                self._forget()
-            elif found is not None and not found.st_size:
-                raise errors.lost(self.path, "was emptied")
-            if self._engine is None:
-                self._engine = self._open()
-            return self._engine
-
-    def _open(self) -> Engine:
-        found = check_kind(self.path)
-        if found is None:
-            self._make()
-        identity = identity_of(self.path)
-        self._newer = _check(self.path, lambda: for_reading(self.path)) if found and found.st_size else None
-        if self._newer is not None:
-            self._file = identity
-            return _engine_for_reading(lambda: for_reading(self.path))
-        engine = _engine_for_writing(self.path)
-        self._file = identity
-        return engine
-
-    def _make(self) -> None:
-        try:
-            # SQLite would delete this log, and its commits, with the new library; another process may have made both.
-            if wal_of(self.path).exists() and not self.path.exists():
-                raise errors.StoreError(
-                    f"The library {self.path} is missing, but its write-ahead log exists.",
-                    "Restore the library, move the log away, or choose another library with --store.",
-                )
-            with suppress(FileExistsError):  # another process was first
-                make_private(path_to_create(self.path))
-        except OSError as error:
-            raise cannot_open(self.path, error) from error
+        """Close what is open; the next use opens it again."""
 
 
-def with_patience(connection: Connection, patience: float) -> Connection:
-    """Return `connection` with transactions that wait `patience` seconds for a locked library."""
-    return connection.execution_options(**{_PATIENCE: patience})
+def with_patience(connection: Connection, patience: float, *, adding: bool = False) -> Connection:
+    """Return `connection` with transactions that wait `patience` seconds for a locked library; see writing()."""
+    return connection.execution_options(**{_PATIENCE: patience, _ADDING: adding})
 
 
-def _check(path: Path, connect: Callable[[], sqlite3.Connection]) -> int | None:
-    """Return the format of a library that is newer but readable; None for a writable one.
-
-    Raises StoreError if the file is not a library or too new to be read. Writes nothing.
-    """
-    try:
-        with closing(connect()) as connection:
-            application, found, tables = patiently(lambda: _described(connection), PATIENCE)
-            code = foreign_code(connection)
-            needed = 0 if code else _read_format(connection, found)
-    except sqlite3.Error as error:
-        if errors.code_of(error) == sqlite3.SQLITE_NOTADB:
-            raise errors.damaged(path, errors.NOT_SQLITE) from error
-        raise errors.translated(error, path) from error
-    if tables and application != schema.APPLICATION_ID:
-        raise errors.foreign_file(path)
-    if code:  # of a newer Benchwright, it may be its views
-        raise errors.too_new(path, found, found) if found > schema.FORMAT else errors.with_code(path, code)
-    if needed > schema.FORMAT:
-        raise errors.too_new(path, found, needed)
-    return found if found > schema.FORMAT else None
+def patience_of(connection: Connection) -> float:
+    """Return the seconds for which transactions of `connection` wait."""
+    return float(connection.get_execution_options().get(_PATIENCE, PATIENCE))
 
 
-def _described(connection: sqlite3.Connection) -> list[int]:
-    """Return application id, format, and the number of tables and indexes."""
-    return [
-        connection.execute(f"SELECT {what}").fetchone()[0]
-        for what in (
-            "application_id FROM pragma_application_id",
-            "user_version FROM pragma_user_version",
-            "count(*) FROM sqlite_master",
-        )
-    ]
-
-
-def _read_format(connection: sqlite3.Connection, found: int) -> int:
-    """Return the format needed to read a library of the format `found`: its read_format, else `found`."""
-    name = schema.formats.name
-    if not connection.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (name,)).fetchone():
-        return found
-    needed = connection.execute(f"SELECT max(read_format) FROM {name}").fetchone()[0]  # noqa: S608 (constant name)
-    return needed if isinstance(needed, int) else found
-
-
-def _engine_for_writing(path: Path) -> Engine:
-    """Return an engine on the library at `path`; create its tables or upgrade them if needed."""
-    engine = create_engine("sqlite://", creator=lambda: for_writing(path, BRIEF), poolclass=NullPool)
-    event.listen(engine, "connect", _prepare)
-    event.listen(engine, "begin", _begin)
-    with engine.connect() as connection, connection.begin():
-        if connection.exec_driver_sql("PRAGMA user_version").scalar() == schema.FORMAT:
-            return engine
-    with engine.connect().execution_options(**{_WRITING: True}) as connection, connection.begin():
-        # Read again inside the write transaction: another process may have upgraded it first.
-        version = connection.exec_driver_sql("PRAGMA user_version").scalar()
-        if version == 0:
-            schema.create(connection)
-        elif version is not None and version < schema.FORMAT:
-            schema.upgrade(connection)
-    return engine
-
-
-def _is_earlier(connection: sqlite3.Connection) -> bool:
-    """Return whether a library has an earlier format."""
-    (application,) = connection.execute("PRAGMA application_id").fetchone()
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    return bool(application == schema.APPLICATION_ID and 0 < version < schema.FORMAT)
-
-
-def _upgrade(copy: Path) -> None:
-    """Upgrade a copy of a library to the current format."""
-    with closing(for_writing(copy)) as connection:
-        earlier = _is_earlier(connection)
-    if earlier:
-        _engine_for_writing(copy).dispose()
-
-
-def _engine_for_reading(connect: Callable[[], sqlite3.Connection]) -> Engine:
-    """Return an engine with read-only connections, which run no checkpoint either."""
-    engine = create_engine("sqlite://", creator=connect, poolclass=NullPool)
-    event.listen(engine, "begin", _begin)
-    return engine
-
-
-def _prepare(connection: sqlite3.Connection, _record: object) -> None:
-    settings = ["journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"]
-    if patiently(lambda: connection.execute("PRAGMA page_count").fetchone(), PATIENCE) == (0,):
-        # Deleted runs free disk space. Must be set first, while the file is empty.
-        settings.insert(0, "auto_vacuum = FULL")
-    for setting in settings:  # another process may be creating the same library
-        patiently(partial(connection.execute, f"PRAGMA {setting}"), PATIENCE).close()
-
-
-def _begin(connection: Connection) -> None:
-    options = connection.get_execution_options()
-
-    def begin() -> None:
-        if options.get(_WRITING, False):
-            # Take the write lock at once: a deferred upgrade from read to write fails with SQLITE_BUSY unretried.
-            connection.exec_driver_sql("BEGIN IMMEDIATE")
-        else:
-            connection.exec_driver_sql("BEGIN")
-            connection.exec_driver_sql("SELECT 1 FROM sqlite_master")  # takes the read lock, so that a wait is here
-
-    patiently(begin, options.get(_PATIENCE, PATIENCE))
+def is_adding(connection: Connection) -> bool:
+    """Return whether transactions of `connection` only write one run, and add to the rows that all share."""
+    return bool(connection.get_execution_options().get(_ADDING, False))

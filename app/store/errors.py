@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from app.library_location import Location, ServerUrl
 from app.store import schema
 from suites.errors import BenchwrightError
 
@@ -28,6 +29,10 @@ class StoreFullError(StoreError):
 
 class StoreLostError(StoreError):
     """The library is missing, replaced or not writable; recorded events wait in memory."""
+
+
+class UnknownOutcomeError(StoreLostError):
+    """The connection ended during a commit: whether that succeeded is not known."""
 
 
 class StoreBusyError(StoreError):
@@ -153,7 +158,7 @@ def cannot_write(path: Path, error: OSError) -> StoreError:
     return StoreLostError(f"The library {path} cannot be written: {reason}.", "Choose another file.")
 
 
-def lost(path: Path, what: str) -> StoreLostError:
+def lost(path: Location, what: str) -> StoreLostError:
     """Return the error that `what` happened to the open library at `path`."""
     return StoreLostError(f"The library {path} {what}.", "Restore it, or save the run to another file.")
 
@@ -165,7 +170,7 @@ def overwritten(path: Path) -> DamagedError:
     )
 
 
-def read_only(path: Path, found: int, known: int) -> ReadOnlyError:
+def read_only(path: Location, found: int, known: int) -> ReadOnlyError:
     """Return the error that the library at `path` has the newer format `found` and is read-only."""
     return ReadOnlyError(
         f"The library {path} is read-only: its format {found} is newer than {known}, the newest this Benchwright "
@@ -174,7 +179,7 @@ def read_only(path: Path, found: int, known: int) -> ReadOnlyError:
     )
 
 
-def too_new(path: Path, found: int, needed: int) -> StoreError:
+def too_new(path: Location, found: int, needed: int) -> StoreError:
     """Return the error that the library at `path` cannot be read: that requires format `needed`."""
     reading = f" (readable from format {needed})" if needed != found else ""
     return StoreError(
@@ -202,6 +207,33 @@ def empty_file(path: Path) -> StoreError:
     return StoreError(f"{path} is not a library: the file is empty.", "Choose another file.")
 
 
+def no_permission(url: ServerUrl) -> ReadOnlyError:
+    """Return the error that the role may not write to the library at `url`."""
+    return ReadOnlyError(
+        f"The library {url} is read-only for this role.",
+        "To measure, pin or delete, connect as a writer: benchwright store roles prints the SQL that makes one.",
+    )
+
+
+def needs_owner(url: ServerUrl, found: int | None) -> StoreError:
+    """Return the error that the role may not create the tables, or upgrade those of the format `found`."""
+    what = "has no library" if found is None else f"has a library of format {found}, older than {schema.FORMAT}"
+    return StoreError(
+        f"The database {url} {what}, and this role may not change its tables.",
+        "As the role that owns the database, run once: benchwright --store URL list",
+    )
+
+
+def no_file(location: Location) -> StoreError:
+    """Return the error that the library at `location` is on a server, where no file can be copied or repaired."""
+    tool = f"'{location.for_libpq}'" if isinstance(location, ServerUrl) else location
+    return StoreError(
+        f"The library {location} is a database on a server, not a file.",
+        f"Back it up with: pg_dump --format=custom --schema=benchwright --schema=results --file=FILE {tool}, restore "
+        "it with pg_restore, or copy its runs to a file with: benchwright store copy",
+    )
+
+
 def with_code(path: Path, names: Sequence[str]) -> DamagedError:
     """Return the error that the file at `path` contains triggers, views or similar code."""
     return DamagedError(
@@ -212,7 +244,7 @@ def with_code(path: Path, names: Sequence[str]) -> DamagedError:
     )
 
 
-def damaged(path: Path, detail: str) -> DamagedError:
+def damaged(path: Location, detail: str) -> DamagedError:
     """Return the error that the file at `path` is damaged or not a library."""
     return DamagedError(
         f"The library {path} is damaged or not a library ({detail}).",

@@ -120,7 +120,8 @@ def move_to_new_file(recorder: Recorder) -> str:
     Tries the folder of the library, the default folder of libraries, and that of temporary files. Raises StoreError
     with the reason for each folder.
     """
-    name = f"{recorder.path.stem}-{recorder.run_id}{recorder.path.suffix}"
+    beside = recorder.location if isinstance(recorder.location, Path) else store_path()
+    name = f"{beside.stem}-{recorder.run_id}{beside.suffix}"
     refused: list[str] = []
     full = False
     for folder in dict.fromkeys((recorder.folder, store_path().parent, Path(tempfile.gettempdir()))):

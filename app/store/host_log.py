@@ -4,13 +4,14 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, insert, literal_column, select, update
+from sqlalchemy import Connection, Row, Select, insert, select, update
 
 from app.detached_runs import StoredJob, StoredWorkspace
 from app.events import HostChange, HostChanged, SettingRestored, State
 from app.records import OUTPUT_LIMIT, ChangeRecord, HostAction
 from app.store import schema
-from app.store.rows import storable
+from app.store.dialects import insertion_order
+from app.store.rows import inserted_id, storable
 from app.timestamps import now
 from remote.jobs.job_record import JobStart
 from remote.jobs.workspace import Workspace
@@ -74,7 +75,7 @@ def pending(connection: Connection, host: str | None) -> list[ChangeRecord]:
 def begin_action(connection: Connection, host: str, what: str, command: str) -> int:
     """Record an action on a host before it starts; return its number."""
     row = {"host": host, "what": what, "command": command, "started": now(), "output": b""}
-    return connection.execute(insert(schema.host_log).values(storable(row))).lastrowid
+    return inserted_id(connection, schema.host_log, storable(row))
 
 
 def end_action(connection: Connection, number: int, exit_status: int | None, output: bytes, reason: str) -> None:
@@ -114,7 +115,7 @@ def stays_detached(connection: Connection, run_id: str) -> bool:
 def workspaces(connection: Connection, run_id: str | None = None) -> tuple[StoredWorkspace, ...]:
     """Return the directories that the run, or any run, may still have on hosts, in order of creation."""
     table = schema.workspaces
-    query = select(table).order_by(table.c.used, literal_column("rowid"))  # those of one step may be of one moment
+    query = select(table).order_by(table.c.used, insertion_order(table))  # those of one step may be of one moment
     if run_id is not None:
         query = query.where(table.c.run_id == run_id)
     return tuple(
@@ -128,7 +129,7 @@ def workspaces(connection: Connection, run_id: str | None = None) -> tuple[Store
 def jobs(connection: Connection, run_id: str) -> tuple[StoredJob, ...]:
     """Return the commands of the run in planned order."""
     table = schema.jobs
-    query = select(table).where(table.c.run_id == run_id).order_by(literal_column("rowid"))
+    query = select(table).where(table.c.run_id == run_id).order_by(insertion_order(table))
     identities = {used.workspace.nonce: used.workspace.identity for used in workspaces(connection, run_id)}
     return tuple(_job(row, identities.get(row.nonce, "")) for row in connection.execute(query))
 

@@ -19,11 +19,10 @@ from sqlalchemy.exc import DBAPIError
 
 from app.output import make_private
 from app.store import errors
+from app.store.database import PATIENCE
 from app.store.main_file import Identity, MainFile
 from app.store.sql_views import STATEMENTS
-
-PATIENCE = 5.0
-"""Seconds to wait for a locked library."""
+from remote.local_file import FileStamp, stamp_of
 
 BRIEF = 0.25
 """Seconds of each wait inside SQLite, during which Python handles no signal."""
@@ -43,6 +42,14 @@ T = TypeVar("T")
 def wal_of(path: Path) -> Path:
     """Return the write-ahead log of the library at `path`; SQLite resolves symbolic links for its name."""
     return _side_file(path, "-wal")
+
+
+def stamps_of(path: Path) -> tuple[FileStamp | None, ...]:
+    """Return the stamps of the library at `path` and of its log; None for one that is missing or empty.
+
+    Readers create and remove an empty log, and write to no other file than its index.
+    """
+    return tuple(map(stamp_of, (path, wal_of(path))))
 
 
 def _side_file(path: Path, end: str) -> Path:

@@ -5,7 +5,8 @@ Nothing stored is changed: what differs under the same name is named and left ou
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,15 @@ from typing import Any
 from sqlalchemy import Connection, insert, select
 
 from app.formats import plan_from_json
+from app.library_location import Location
 from app.records import Calibration
 from app.run_filter import FilterError, parse_filter
 from app.store import baselines, library_reader, schema
 from app.store.database import Database
-from app.store.run_transfer import Imported, check_types, copied_runs, opened
+from app.store.errors import StoreError
+from app.store.opening import database_of
+from app.store.rows import inserted_id
+from app.store.run_transfer import Imported, check_types, copied_runs, opened, whole_content
 from suites.errors import BenchwrightError
 from suites.quantities import count_text
 
@@ -65,14 +70,39 @@ def merge(path: Path, target: Database, check_table: Callable[[str], object]) ->
     StoreError.
     """
     with opened(path) as old:
-        for runs in copied_runs(old, target):
-            found = Merged(runs)
-            yield found
-        merging = _Merging(old, check_table)
-        with target.writing() as new:
-            for copy in (merging.series, merging.baselines, merging.calibrations, merging.searches):
-                copy(new)
-        yield replace(found, added=tuple(merging.added), refused=tuple(merging.refused), finished=True)
+        yield from _merged(old, copied_runs(old, target), target, check_table)
+
+
+def copy_library(
+    source: Location, target: Location, runs: Sequence[str], check_table: Callable[[str], object]
+) -> Generator[Merged]:
+    """Copy `runs`, or the whole library, from one library to another, of any kind; yield what is done so far.
+
+    As merge(), and the content of each run is read again and compared before it is committed. What is there already
+    with the same content is left: after an interruption, copying again continues. Raises StoreError.
+    """
+    if source == target:
+        raise StoreError(f"{source} cannot be copied to itself.", "Choose another library.")
+    with closing(database_of(target)) as database, opened(source) as old:
+        copied = copied_runs(old, database, runs, whole_content)
+        if not runs:
+            yield from _merged(old, copied, database, check_table)
+            return
+        for found in copied:
+            yield Merged(found, finished=found.done == found.total)
+
+
+def _merged(
+    old: Connection, copied: Iterable[Imported], target: Database, check_table: Callable[[str], object]
+) -> Generator[Merged]:
+    for runs in copied:
+        found = Merged(runs)
+        yield found
+    merging = _Merging(old, check_table)
+    with target.writing() as new:
+        for copy in (merging.series, merging.baselines, merging.calibrations, merging.searches):
+            copy(new)
+    yield replace(found, added=tuple(merging.added), refused=tuple(merging.refused), finished=True)
 
 
 class _Merging:
@@ -198,7 +228,7 @@ def _versions(connection: Connection) -> Mapping[str, Mapping[int, _Version]]:
 
 def _insert_version(connection: Connection, name: str, number: int, version: _Version) -> None:
     values = {"name": name, "version": number, **version.row}
-    row = connection.execute(insert(schema.baselines).values(values)).inserted_primary_key
-    if version.parts and row is not None:
-        rows = [{"baseline": row[0], "run_id": run, "part": part} for run, part in version.parts]
+    row = inserted_id(connection, schema.baselines, values)
+    if version.parts:
+        rows = [{"baseline": row, "run_id": run, "part": part} for run, part in version.parts]
         connection.execute(insert(schema.baseline_parts), rows)

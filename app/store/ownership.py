@@ -14,8 +14,9 @@ from sqlalchemy import Connection, select, update
 
 from app.events import State
 from app.store import schema
+from app.store.dialects import dialect_of
 from app.store.errors import StoreError
-from app.timestamps import now, seconds_since
+from app.timestamps import seconds_between
 
 HEARTBEAT = 5.0
 """Interval of heartbeats in seconds: an idle recorder updates the run's `touched`."""
@@ -138,16 +139,20 @@ def owner_row() -> Mapping[str, str | int | None]:
 
 @dataclass(frozen=True, slots=True)
 class RecordingOwner:
-    """Owner of a run that has not ended; `touched` is its last heartbeat (UTC, ISO 8601)."""
+    """Owner of a run that has not ended; `touched` is its last heartbeat and `read` when this was read.
+
+    Both are UTC, ISO 8601; on a server by its clock, in a file by those of the computers.
+    """
 
     owner: Owner
     touched: str | None
     epoch: int
+    read: str
 
     @property
     def silent(self) -> float:
-        """Seconds since the last heartbeat by this computer's clock; negative if the clocks differ."""
-        return float("inf") if self.touched is None else seconds_since(self.touched)
+        """Seconds since the last heartbeat; negative if the clocks differ."""
+        return float("inf") if self.touched is None else seconds_between(self.touched, self.read)
 
 
 def running(connection: Connection) -> dict[str, RecordingOwner]:
@@ -155,9 +160,11 @@ def running(connection: Connection) -> dict[str, RecordingOwner]:
     runs = schema.runs.c
     columns = (runs.owner_pid, runs.owner_boot, runs.owner_started, runs.owner_space, runs.owner_host)
     query = select(runs.id, runs.touched, runs.epoch, *columns).where(runs.state == State.RUNNING.value)
+    rows = connection.execute(query).all()
+    read = dialect_of(connection).moment(connection) if rows else ""
     return {
-        run: RecordingOwner(Owner(pid, boot, started, space, where or ""), touched, epoch)
-        for run, touched, epoch, pid, boot, started, space, where in connection.execute(query)
+        run: RecordingOwner(Owner(pid, boot, started, space, where or ""), touched, epoch, read)
+        for run, touched, epoch, pid, boot, started, space, where in rows
     }
 
 
@@ -221,7 +228,8 @@ def take_over(connection: Connection, run_id: str) -> int:
     """Make this process the owner of the run; the new epoch stops the former owner's writes. Return the epoch."""
     table = schema.runs
     epoch = next_epoch(connection, [run_id])
-    connection.execute(update(table).where(table.c.id == run_id).values({**owner_row(), "touched": now()}))
+    row = {**owner_row(), "touched": dialect_of(connection).moment(connection)}
+    connection.execute(update(table).where(table.c.id == run_id).values(row))
     return epoch
 
 

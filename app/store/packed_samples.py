@@ -15,6 +15,7 @@ from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, 
 
 from app.events import State
 from app.store import schema
+from app.store.rows import inserted_id
 
 LENGTH = 1_000
 """Samples in a list at most: a query that selects one value of a list skips those before it."""
@@ -105,7 +106,7 @@ def _insert(connection: Connection, run_id: str, chunks: list[_Chunk]) -> None:
         text = _encoded(chunk.times)
         if text not in times:
             row = {"run_id": run_id, **times_row(chunk.times)}
-            times[text] = connection.execute(insert(schema.sample_times).values(row)).lastrowid
+            times[text] = inserted_id(connection, schema.sample_times, row)
         rows.append(
             {
                 "series": chunk.series,

@@ -2,10 +2,11 @@
 
 import contextlib
 import logging
+import secrets
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -31,19 +32,24 @@ from app.events import (
     TrialAttached,
     TrialEnded,
 )
+from app.library_location import Location
 from app.records import RunRecord, SampleSeries
 from app.store import packed_samples, record_reader, run_reader, schema
-from app.store.database import Database
+from app.store.database import PATIENCE, Database
 from app.store.errors import (
     DamagedError,
     ReadOnlyError,
     StoreBusyError,
     StoreError,
     StoreFullError,
+    StoreLostError,
     TakenOverError,
+    UnknownOutcomeError,
     cannot_write,
 )
-from app.store.library_file import PATIENCE, create_file, remove_library
+from app.store.file_database import FileDatabase
+from app.store.library_file import create_file, remove_library
+from app.store.opening import run_connection
 from app.store.ownership import HEARTBEAT, recorded_in_process
 from app.store.rows import Written
 from app.store.run_connection import MemoryCopy, RunConnection, read_back
@@ -61,6 +67,17 @@ PACKING = 5.0
 
 PAGE_CHECK_TIME = 2.0
 """Seconds for checking the library's pages at the end of a run; the run's rows are always read in full."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Unconfirmed:
+    """What a transaction wrote at `moment` whose outcome is not known; `known` holds if it was committed."""
+
+    batch: str
+    known: WrittenIds
+    moment: str
+    buffer: WriteBuffer
+    waiting: list[Event]
 
 
 class Recorder:
@@ -86,12 +103,13 @@ class Recorder:
         """
         self._run_id = run_id
         self._lock = threading.Lock()
-        self._library = RunConnection(database, run_id)
+        self._library = run_connection(database, run_id)
         self._buffer = WriteBuffer()
         self._waiting: list[Event] = []
+        self._unconfirmed: _Unconfirmed | None = None
         self._known = WrittenIds()
         self._memory_copy = MemoryCopy()
-        self._writer = RunWriter(run_id, database.path, detached_run)
+        self._writer = RunWriter(run_id, database.location, detached_run)
         self._committed = time.monotonic()
         self._stored_until = ""
         self.patience = PATIENCE
@@ -135,8 +153,13 @@ class Recorder:
         return self._library.folder()
 
     @property
+    def location(self) -> Location:
+        """Where the current library is."""
+        return self._library.database.location
+
+    @property
     def path(self) -> Path:
-        """The path of the current library."""
+        """The file of the current library. Raises StoreError for one on a server."""
         return self._library.database.path
 
     def record(self, event: Event) -> None:
@@ -177,7 +200,7 @@ class Recorder:
         """Commit what is queued; wait `patience` seconds for a locked library, by default as at each event."""
         with self._lock:
             self._refuse_taken_over()
-            if self.owns and (self._buffer or self._waiting):
+            if self.owns and (self._buffer or self._waiting or self._unconfirmed):
                 self._commit(patience)
 
     @property
@@ -258,7 +281,7 @@ class Recorder:
                 except TakenOverError:
                     raise
                 except StoreError:
-                    log.info("no sound copy of %s", self.path, exc_info=True)
+                    log.info("no sound copy of %s", self.location, exc_info=True)
             self._check_owner()
             return self._move_to(path, self._rewrite)
 
@@ -268,6 +291,8 @@ class Recorder:
 
     def _copies(self) -> bool:
         """Whether to copy the whole library."""
+        if not self._library.copyable:
+            return False
         if isinstance(self._failure, StoreFullError | StoreBusyError):  # intact: its other runs stay in it
             return not self._memory_copy.whole
         return not self._damaged and not isinstance(self._failure, ReadOnlyError)
@@ -275,15 +300,16 @@ class Recorder:
     def _move_to(self, path: Path, begin: Callable[[RunConnection], str]) -> str:
         """Let `begin` write the committed part to a new file at `path`, add the queue, check it, and continue there."""
         create_file(path)
+        self._settle(committed=False)  # the new file lacks it
         old, known, damaged = self._library, self._known, self._damaged
-        self._library, self._writer.path = RunConnection(Database(path), self._run_id), path
+        self._library, self._writer.location = run_connection(FileDatabase(path), self._run_id), path
         try:
             missing = begin(old)
             new, moment = self._transact()
             self._library.check(new.written)
         except BaseException as error:
             self._library.close()
-            self._library, self._known, self._writer.path = old, known, old.database.path
+            self._library, self._known, self._writer.location = old, known, old.database.location
             remove_library(path)
             if isinstance(error, OSError):
                 raise cannot_write(path, error) from error
@@ -312,7 +338,7 @@ class Recorder:
         until = time.monotonic() + PACKING
         try:
             while time.monotonic() < until:
-                with self._library.database.writing() as connection:
+                with self._library.database.writing(adding=True) as connection:
                     if not packed_samples.pack(connection, self._run_id):
                         return
         except StoreError:
@@ -340,10 +366,13 @@ class Recorder:
             self._failure = error
             self._library.regain(error, self._known.written)
             message = error.fault  # not “unchanged”: this process has written to it
-            raise type(error)(f"{message} {self._stored_text(message)}", error.remedy) from error
+            kind = StoreLostError if isinstance(error, UnknownOutcomeError) else type(error)
+            raise kind(f"{message} {self._stored_text(message)}", error.remedy) from error
 
     def _write(self, patience: float) -> None:
         """Write the queue in one transaction; on failure, all of it stays queued."""
+        if (before := self._unconfirmed) is not None:
+            self._settle(committed=self._library.was_committed(before.batch))
         try:
             known, moment = self._transact(patience)
         except TakenOverError as error:
@@ -352,11 +381,28 @@ class Recorder:
         self._have_written(known, moment)
 
     def _transact(self, patience: float = PATIENCE) -> tuple[WrittenIds, str]:
-        known, moment = self._known.copy(), now()
-        with self._library.database.transaction(self._library.connected(patience)) as connection:
-            self._check_epoch(connection)
-            self._writer.write(connection, self._buffer, self._waiting, known, moment, over=self._over)
+        known, moment, batch = self._known.copy(), now(), secrets.token_hex(8) if self._library.marked else None
+        try:
+            with self._library.database.transaction(self._library.connected(patience)) as connection:
+                self._check_epoch(connection)
+                self._writer.write(connection, self._buffer, self._waiting, known, moment, over=self._over, batch=batch)
+        except UnknownOutcomeError:
+            self._unconfirmed = _Unconfirmed(batch or "", known, moment, self._buffer, self._waiting)
+            self._buffer, self._waiting = WriteBuffer(), []
+            raise
         return known, moment
+
+    def _settle(self, *, committed: bool) -> None:
+        """Count what is unconfirmed as written if it was `committed`, else write it again before the queue."""
+        before, self._unconfirmed = self._unconfirmed, None
+        if before is None:
+            return
+        later = self._buffer, self._waiting
+        self._buffer, self._waiting = before.buffer, before.waiting
+        if committed:
+            self._have_written(before.known, before.moment)
+        self._buffer.extend(later[0])
+        self._waiting += later[1]
 
     def _have_written(self, known: WrittenIds, moment: str) -> None:
         """Clear the queue, which was written at `moment`."""
@@ -373,11 +419,13 @@ class Recorder:
     def _stored_text(self, failure: str) -> str:
         """Return what is stored of the run, verified by reading it back, once for each `failure`."""
         if self._stored_text_cache[0] != failure:
-            found = None
+            found, until = None, self._stored_until or "when it was detached"
             with contextlib.suppress(StoreError):
                 found = self._library.read_back() if self._begun else None
-            text = f"The run {self._run_id} is stored up to {self._stored_until or 'when it was detached'}."
-            if not self._known.written.agrees(found):
+            text = f"The run {self._run_id} is stored up to {until}."
+            if found is None and self._begun and not self._library.copyable:  # no word from the server
+                text = f"The run {self._run_id} was stored there up to {until}; what followed is in memory only."
+            elif not self._known.written.agrees(found):
                 text = f"The measurements of the run {self._run_id} are in memory only."
             self._stored_text_cache = (failure, text)
         return self._stored_text_cache[1]
@@ -400,8 +448,8 @@ class Recorder:
             with self._library.database.transaction(self._library.connected()) as connection:
                 self._writer.write(connection, buffer, events, self._known, moment, over=self._over)
         others = "It does not contain the other runs of the library."
-        if isinstance(self._failure, StoreFullError | StoreBusyError):
-            others = f"{old.database.path} still contains the other runs and the beginning of this one."
+        if isinstance(self._failure, StoreFullError | StoreBusyError) or not old.copyable:
+            others = f"{old.database.location} still contains the other runs and the beginning of this one."
         if self._known.written.agrees(measured):
             return others
         return f"{others} Some samples and output of this run are missing."
@@ -415,7 +463,7 @@ class Recorder:
             self._taken_over = error
             raise
         except StoreError:
-            log.info("owner of %s not readable in %s", self._run_id, self.path, exc_info=True)
+            log.info("owner of %s not readable in %s", self._run_id, self.location, exc_info=True)
 
     def _check_epoch(self, connection: Connection) -> None:
         """Raise TakenOverError if the epoch shows that the run was taken over since this recorder began."""

@@ -1,23 +1,21 @@
 """Deletion of many runs, with the bytes that it freed as measured on the files."""
 
 from collections.abc import Callable, Generator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from app.store.errors import StoreError
-from app.store.library_file import wal_of
 from suites.quantities import count_text
 
 
 @dataclass(frozen=True, slots=True)
 class Deleted:
-    """Of `total` runs, those deleted, and why others were not. `freed` is how much smaller the files are, in bytes."""
+    """Of `total` runs, those deleted, and why others were not. `freed` is how much smaller the files are, in bytes;
+    None if the space stays the library's, for new runs."""
 
     total: int
     runs: tuple[str, ...] = ()
     refused: tuple[tuple[str, str], ...] = ()
-    freed: int = 0
+    freed: int | None = 0
 
     @property
     def done(self) -> int:
@@ -28,13 +26,16 @@ class Deleted:
     def text(self) -> str:
         """What was deleted, in a sentence or more."""
         refused = "".join(f" Not deleted: {run}: {reason}" for run, reason in self.refused[:3])
-        return f"Deleted {count_text(len(self.runs), 'run')}; {self.freed / 1e6:,.1f} MB freed.{refused}"
+        freed = "their space is reused" if self.freed is None else f"{self.freed / 1e6:,.1f} MB freed"
+        return f"Deleted {count_text(len(self.runs), 'run')}; {freed}.{refused}"
 
 
-def delete_runs(path: Path, runs: Sequence[str], delete: Callable[[str], None]) -> Generator[Deleted]:
-    """Delete runs of the library at `path`; yield what is done so far."""
-    before = _size(path)
-    found = Deleted(len(runs))
+def delete_runs(
+    size: Callable[[], int | None], runs: Sequence[str], delete: Callable[[str], None]
+) -> Generator[Deleted]:
+    """Delete runs of the library whose `size` is measured; yield what is done so far."""
+    before = size()
+    found = Deleted(len(runs), freed=None if before is None else 0)
     for run in runs:
         try:
             delete(run)
@@ -42,13 +43,6 @@ def delete_runs(path: Path, runs: Sequence[str], delete: Callable[[str], None]) 
             found = replace(found, refused=(*found.refused, (run, error.message)))
         else:
             found = replace(found, runs=(*found.runs, run))
-        found = replace(found, freed=max(0, before - _size(path)))
+        if before is not None:
+            found = replace(found, freed=max(0, before - (size() or 0)))
         yield found
-
-
-def _size(path: Path) -> int:
-    """Return the bytes of the library with its log."""
-    total = path.stat().st_size
-    with suppress(FileNotFoundError):
-        total += wal_of(path).stat().st_size
-    return total

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, Select, Table, insert, select
 
 from app.events import FindingRaised, JobPlanned, PlannedSession, State, Trial, WorkspaceUsed
 from app.formats import plan_to_json
@@ -36,6 +36,27 @@ def storable(row: Row) -> dict[str, Any]:
         name: value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
         for name, value in row.items()
     }
+
+
+def inserted_id(connection: Connection, table: Table, values: Row) -> int:
+    """Insert a row; return the number that the database gave it."""
+    key = connection.execute(insert(table).values(values)).inserted_primary_key
+    if key is None:
+        raise LookupError(f"no number for a row of {table.name}")
+    return int(key[0])
+
+
+def driver_rows(connection: Connection, query: Select[Any]) -> list[tuple[Any, ...]]:
+    """Return the rows of `query` as the driver does: SQLAlchemy's own take longer than reading a million of them."""
+    compiled = query.compile(dialect=connection.dialect)
+    values = compiled.construct_params()
+    names = compiled.positiontup
+    cursor = connection.connection.cursor()
+    try:
+        cursor.execute(str(compiled), values if names is None else tuple(values[name] for name in names))
+        return list(cursor.fetchall())
+    finally:
+        cursor.close()
 
 
 def run_row(run_id: str, plan: Plan, started: str, session: PlannedSession | None = None) -> Row:

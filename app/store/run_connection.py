@@ -2,27 +2,23 @@
 
 import json
 import sqlite3
-import time
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sqlalchemy import Connection, StaticPool, create_engine, func, insert, select
+from sqlalchemy import Connection, StaticPool, case, create_engine, func, insert, select
 
 from app.events import Event
 from app.formats import FormatError
 from app.store import packed_samples, record_reader, schema
-from app.store.database import Database, with_patience
-from app.store.errors import StoreError, StoreLostError, damaged, lost, translated
-from app.store.library_file import PATIENCE, OpenFile, copy_open, driver_of, identity_of, wal_of
+from app.store.database import PATIENCE, Database
+from app.store.errors import StoreError, damaged, lost
 from app.store.rows import Written
 from app.store.run_writer import SeriesKey, WriteBuffer
 from suites.vocab import Sample
-
-STEPS = 10_000
-"""Steps of SQLite's virtual machine between time checks."""
 
 ROWS = 10_000
 """Rows per batch."""
@@ -33,115 +29,68 @@ MAX_BYTES = 64 * 2**20
 _Row = tuple[int, float, float, bool]
 
 
-class RunConnection:
+class RunConnection(ABC):
     """Connection to the library of `database` for the run `run_id`, opened on first use."""
+
+    copyable = True
+    """Whether copy_to() copies the whole library."""
+
+    marked = False
+    """Whether each commit has a mark for was_committed()."""
 
     def __init__(self, database: Database, run_id: str) -> None:
         self.database = database
         self._run_id = run_id
         self._connection: Connection | None = None
-        self._file: OpenFile | None = None
 
+    @abstractmethod
     def connected(self, patience: float = PATIENCE) -> Connection:
         """Return the connection; its transactions wait `patience` seconds for a locked library. Raises StoreError."""
-        if self._connection is None:
-            self._connection = self.database.connect()
-            self._file = self.database.hold(self._connection)
-        return with_patience(self._connection, patience)
 
+    @abstractmethod
     def close(self, *, damaged: bool = False) -> None:
-        """Close the file; write nothing to it if it is `damaged` or another program wrote to it."""
-        if self._file is not None:
-            self.database.release(self._file)
-        if self._connection is not None:
-            if self._file is not None and (damaged or not self._file.is_intact()):
-                self._file.abandon()
-            self._connection.close()
-            self._connection = None
+        """Close the connection; write nothing more to a `damaged` library."""
 
     def discard(self, *, damaged: bool = False) -> None:
-        """Close a file whose content is saved elsewhere and remove its renamed logs; `damaged` as in close()."""
+        """Close a library whose content is saved elsewhere; `damaged` as in close()."""
         self.close(damaged=damaged)
-        for path in self._file.withdrawn if self._file is not None else ():
-            path.unlink(missing_ok=True)
 
+    @abstractmethod
     def folder(self) -> Path | None:
-        """Return the library's folder, None if it is gone or now on another device (under a mount point)."""
-        folder = self.database.path.parent
-        with suppress(OSError):
-            if self._file is None or folder.stat().st_dev == self._file.main[0]:
-                return folder if folder.is_dir() else None
-        return None
+        """Return the library's folder, None if it has none or it is gone."""
 
     def read_back(self) -> Written | None:
-        """Read every row of the run at the library's path; return the counts. Raises StoreError."""
+        """Read every row of the run over a new connection; return the counts. Raises StoreError."""
         try:
             with self.database.reading() as connection:
                 return read_back(connection, self._run_id)
         except (FormatError, ValueError, TypeError, LookupError) as error:
-            raise damaged(self.database.path, f"malformed row of the run {self._run_id}") from error
+            raise damaged(self.database.location, f"malformed row of the run {self._run_id}") from error
 
     def check(self, written: Written, seconds: float | None = None) -> None:
-        """Raise StoreError unless the library at the path is sound and contains all rows `written`.
+        """Raise StoreError unless the library is sound and contains all rows `written`.
 
-        Checks pages for at most `seconds`; None: all pages and indexes.
+        Checks pages of a file for at most `seconds`; None: all pages and indexes.
         """
         if not written.agrees(self.read_back()):
-            raise lost(self.database.path, f"contains only part of the run {self._run_id}")
-        try:
-            with self.database.reading() as connection:
-                check_pages(connection, self.database.path, seconds)
-        except sqlite3.Error as error:
-            raise translated(error, self.database.path) from error
+            raise lost(self.database.location, f"contains only part of the run {self._run_id}")
+        self.check_pages(seconds)
 
+    @abstractmethod
+    def check_pages(self, seconds: float | None) -> None:
+        """Raise DamagedError if the library is malformed; see check()."""
+
+    @abstractmethod
     def regain(self, error: StoreError, written: Written) -> None:
-        """After losing the file, reconnect at its path next time if the file there contains all rows `written`.
+        """After the failure of a transaction, prepare to connect again if the library has all rows `written`."""
 
-        This is so when a disk is mounted again, when a copy was moved over the library, or when only the write-ahead
-        log was removed; the open log is then checkpointed into the file first.
-        """
-        if self._connection is None or self._file is None:
-            return
-        if self._file.is_in_place() and not self._file.is_intact():
-            self._file.abandon()
-            return
-        if not isinstance(error, StoreLostError):
-            return
-        self.database.release(self._file)
-        self._file.withdraw()
-        found = None
-        with suppress(StoreError):
-            self._settle()
-            found = self.read_back()
-        if written.agrees(found):
-            self.discard()
-        else:
-            self.database.hold(self._connection)
+    def was_committed(self, batch: str) -> bool:
+        """Return whether a commit that failed with UnknownOutcomeError succeeded, by its mark. Raises StoreError."""
+        raise NotImplementedError(f"the outcome of {batch} is always known")
 
-    def _settle(self) -> None:
-        """Checkpoint a log that was unlinked into the file, unless another process has created a new log."""
-        raw, path, log = self._driver(), self.database.path, wal_of(self.database.path)
-        with suppress(OSError, sqlite3.Error):
-            if (
-                raw is not None
-                and not (log.exists() and log.stat().st_size)
-                and self.database.is_open(identity_of(path))
-            ):
-                raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-
+    @abstractmethod
     def copy_to(self, path: Path) -> None:
         """Copy the library to the empty file `path`; raise StoreError."""
-        raw = self._driver()
-        if raw is None:
-            raise lost(self.database.path, "is not open")
-        try:
-            copy_open(raw, path)
-        except sqlite3.Error as error:
-            raise translated(error, path) from error
-
-    def _driver(self) -> sqlite3.Connection | None:
-        found = None if self._connection is None else self._connection.connection.driver_connection
-        return found if isinstance(found, sqlite3.Connection) else None
 
 
 def read_back(connection: Connection, run_id: str) -> Written | None:
@@ -163,7 +112,7 @@ def read_back(connection: Connection, run_id: str) -> Written | None:
                 for row in rows:
                     found.add_output(row.trial, row.data)
     counted = (
-        select(series.trial, func.count(), func.sum(samples.time + samples.value + samples.warm_up))
+        select(series.trial, func.count(), func.sum(samples.time + samples.value + case((samples.warm_up, 1), else_=0)))
         .join(schema.sample_rows, samples.series == series.id)
         .where(series.run_id == run_id)
         .group_by(series.trial)
@@ -172,30 +121,6 @@ def read_back(connection: Connection, run_id: str) -> Written | None:
     found.samples.update(packed_samples.count(connection, run_id))
     record_reader.record(connection, run_id)
     return found
-
-
-def check_pages(connection: Connection, path: Path, seconds: float | None) -> None:
-    """Raise DamagedError if the library at `path` is malformed or violates a foreign key.
-
-    With `seconds`, a quick_check (no indexes) that stops after that time; None: a full integrity_check.
-    """
-    driver = driver_of(connection)
-    if seconds is not None:
-        deadline = time.monotonic() + seconds
-        driver.set_progress_handler(lambda: time.monotonic() > deadline, STEPS)
-    try:
-        pragma = "integrity_check" if seconds is None else "quick_check"
-        (result,) = driver.execute(f"PRAGMA {pragma}(1)").fetchone()
-        if result == "ok" and driver.execute("PRAGMA foreign_key_check").fetchone() is not None:
-            result = "foreign key violation"
-    except sqlite3.OperationalError as error:
-        if error.sqlite_errorcode != sqlite3.SQLITE_INTERRUPT:
-            raise
-        return
-    finally:
-        driver.set_progress_handler(None, 0)
-    if result != "ok":
-        raise damaged(path, " ".join(result.removeprefix("*** in database main ***").split()))
 
 
 @dataclass(slots=True)

@@ -62,7 +62,9 @@ def _whole_verdict(run_id: Any) -> tuple[Any, Any]:
     """Return the queries for the trust and the limit in the verdict of a run."""
     table = schema.verdicts.c
     whole = (table.run_id == run_id) & table.step.is_(None)
-    level, limiter = (select(column).where(whole).scalar_subquery() for column in (table.level, table.limited_by))
+    level, limiter = (
+        select(column).where(whole).limit(1).scalar_subquery() for column in (table.level, table.limited_by)
+    )
     return level.label("trust"), limiter.label("limited_by")
 
 

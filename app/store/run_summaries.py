@@ -19,8 +19,9 @@ from app.plans.plan import Step, host_label, value_text
 from app.plans.plan_remarks import reason_of
 from app.records import RunRecord
 from app.store import record_reader, run_reader, schema
+from app.store.dialects import dialect_of
 from app.store.errors import StoreError
-from app.store.rows import Row, storable, to_text
+from app.store.rows import Row, inserted_id, storable, to_text
 from suites.errors import UnknownSuiteError
 from suites.facts import known, virtualisation_of
 from suites.parameters import Parameter, Value
@@ -199,14 +200,18 @@ def _configuration(connection: Connection, step: Step) -> int:
     described = to_text([step.suite_id, step.partner, [[row["name"], row["value"]] for row in rows]])
     digest = hashlib.sha256(described.encode()).hexdigest()
     table = schema.configurations
-    stored = connection.execute(select(table.c.id).where(table.c.digest == digest)).scalar()
+    query = select(table.c.id).where(table.c.digest == digest)
+    stored = connection.execute(query).scalar()
+    if stored is None:
+        dialect_of(connection).lock_shared_rows(connection)
+        stored = connection.execute(query).scalar()  # inserted by another process meanwhile
     if stored is not None:
         return int(stored)
     values = {"digest": digest, "suite": step.suite_id, "fingerprint": step.fingerprint()}
-    number = connection.execute(insert(table).values(storable(values))).lastrowid
+    number = inserted_id(connection, table, storable(values))
     if rows:
         connection.execute(insert(schema.configuration_values), [{"configuration": number, **row} for row in rows])
-    return int(number)
+    return number
 
 
 def _value_rows(step: Step) -> Iterator[dict[str, Any]]:

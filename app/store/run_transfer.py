@@ -21,10 +21,12 @@ from sqlalchemy.exc import DBAPIError, StatementError
 
 from app.events import State
 from app.formats import plan_from_json
+from app.library_location import Location
 from app.store import errors, packed_samples, record_reader, run_reader, run_summaries, schema
 from app.store.backup import BackedUp
 from app.store.database import Database
 from app.store.embedded_library import extract_library, is_report
+from app.store.file_database import FileDatabase
 from app.store.library_file import (
     cannot_open,
     check_kind,
@@ -33,6 +35,8 @@ from app.store.library_file import (
     remove_library,
     temporary_space,
 )
+from app.store.opening import database_of
+from app.store.rows import inserted_id
 from app.store.run_writer import WrittenIds, metric_id
 from app.store.salvage import copy_of
 from suites.quantities import count_text
@@ -47,9 +51,13 @@ ROWS = 10_000
 _LEFT = frozenset({schema.metrics, schema.workspaces, schema.jobs, schema.changes})
 _NO_OWNER = {
     "owner_pid": 0, "owner_boot": "", "owner_started": 0, "owner_space": None, "owner_host": None, "touched": None,
-    "left_at": None,
+    "left_at": None, "batch": None,
 }  # fmt: skip
 _RUN_ID = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+
+
+Content = Callable[[Connection, str], Any]
+"""What identifies a run in a library; None without it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +143,7 @@ def export_runs(
     with source.reading() as old:
         found = list(dict.fromkeys(run_reader.find(old, run) for run in runs))
         create_file(path)
-        target = Database(path)
+        target = FileDatabase(path)
         try:
             for done, run in enumerate(found, 1):
                 with target.writing() as new:
@@ -159,18 +167,21 @@ def import_runs(path: Path, target: Database, runs: Sequence[str] = ()) -> Gener
         yield from copied_runs(old, target, runs)
 
 
-def copied_runs(old: Connection, target: Database, runs: Sequence[str] = ()) -> Generator[Imported]:
+def copied_runs(
+    old: Connection, target: Database, runs: Sequence[str] = (), content: Content | None = None
+) -> Generator[Imported]:
     """Copy finished runs, by default all, in a transaction each; yield what is done so far.
 
-    A run with the same id but another start, end or other figures is refused.
+    A run with the same id but other `content` is refused: by default another start, end or other figures. With
+    a `content` given, that of each copy is compared, too, before it is committed.
     """
     wanted = [run_reader.find(old, each) for each in runs] or [run.id for run in _finished(old)]
     so_far = Imported(len(wanted))
     yield so_far
     for run in wanted:
         try:
-            with target.writing() as new:
-                copied = _copy_missing(old, new, run)
+            with target.writing(adding=True) as new:
+                copied = _copy_missing(old, new, run, content)
         except errors.StoreError as error:
             so_far = replace(so_far, refused=(*so_far.refused, (run, error.message)))
         else:
@@ -186,8 +197,12 @@ def finished_runs(path: Path) -> list[FinishedRun]:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[Connection]:
-    """Give a connection to a copy of the library at `path`: opening one may write to it or upgrade it."""
+def opened(path: Location) -> Iterator[Connection]:
+    """Give a connection to a server, or to a copy of the file at `path`: opening one may write to it or upgrade it."""
+    if not isinstance(path, Path):
+        with closing(database_of(path)) as database, database.reading() as connection:
+            yield connection
+        return
     copy = path
     try:
         found = check_kind(path)
@@ -198,7 +213,7 @@ def opened(path: Path) -> Iterator[Connection]:
         with temporary_space(2 * found.st_size) as folder:
             source = extract_library(path, Path(folder)) if is_report(path) else path
             copy = source if source != path else copy_of(path, Path(folder))
-            with closing(Database(copy)) as database, database.reading() as connection:
+            with closing(FileDatabase(copy)) as database, database.reading() as connection:
                 driver_of(connection).setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
                 yield connection
     except errors.StoreError as error:  # named as the user does, who chose it as the file to import
@@ -214,14 +229,45 @@ def _finished(connection: Connection) -> list[FinishedRun]:
     return [FinishedRun(*map(str, row)) for row in connection.execute(query.order_by(table.started.desc()))]
 
 
-def _copy_missing(old: Connection, new: Connection, run: str) -> bool:
+def _copy_missing(old: Connection, new: Connection, run: str, content: Content | None = None) -> bool:
     """Copy a run unless the library has it; return whether it was copied. Raises StoreError if it has another."""
-    known = _content(new, run)
+    content_of = content or _content
+    known = content_of(new, run)
     if known is None:
         _copy(old, new, run)
-    elif known != _content(old, run):
+        if content is not None and content(new, run) != content(old, run):
+            raise errors.StoreError(f"The copy of the run {run[:80]} differs: it was not kept.")
+    elif known != content_of(old, run):
         raise errors.StoreError(f"The run {run[:80]} of this library differs: both are unchanged.")
     return known is None
+
+
+def whole_content(connection: Connection, run: str) -> Any:
+    """Return a digest of all that is copied of a run, whatever its row numbers; None without such a run.
+
+    NUL characters in text are those that replace them in PostgreSQL.
+    """
+    if _content(connection, run) is None:
+        return None
+    metrics, digest = run_reader.metrics_by_id(connection), hashlib.sha256()
+    for table, query in schema.rows_of_run(run):
+        if table in _LEFT or table in _NUMBERS_ONLY:
+            continue
+        for row in connection.execute(query).mappings():
+            digest.update(_comparable(table, dict(row), metrics))
+    for samples in (run_reader.samples(connection, run), run_reader.telemetry(connection, run)):
+        for owner, found in sorted(samples.items()):
+            digest.update(repr((owner, found)).encode())
+    return digest.digest()
+
+
+def _comparable(table: Table, row: dict[str, Any], metrics: Mapping[int, Metric]) -> bytes:
+    """Return a row without what differs between libraries: its number, its owner, its derived headline."""
+    left = {"headline", *_NO_OWNER} if table is schema.runs else set() if table is schema.trials else {"id"}
+    values = {name: value for name, value in row.items() if name not in left}
+    if "metric" in values:
+        values["metric"] = metrics[values["metric"]]
+    return f"{table.name}{values!r}".replace("\\x00", "\ufffd").encode("utf-8", "replace")
 
 
 def _content(connection: Connection, run: str) -> tuple[Any, ...] | None:
@@ -268,7 +314,7 @@ def _copy_rows(old: Connection, new: Connection, run: str, change: RowChange | N
             if table is schema.series or table is schema.sample_times:
                 into = numbers.series if table is schema.series else numbers.times
                 for row, values in zip(rows, made, strict=True):
-                    into[row["id"]] = new.execute(insert(table).values(values)).lastrowid
+                    into[row["id"]] = inserted_id(new, table, values)
             else:
                 new.execute(insert(table), made)
 

@@ -4,8 +4,6 @@ import json
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Table, delete, insert, select, update
 
@@ -33,15 +31,18 @@ from app.events import (
     WorkspaceUsed,
 )
 from app.formats import FormatError, facts_to_json, plan_from_json, plan_to_json
+from app.library_location import Location
 from app.numeric import balanced_mean
 from app.plans.duet import halves_of_trials
 from app.plans.plan import Plan
 from app.store import host_log, run_summaries, schema, series_statistics
+from app.store.dialects import dialect_of
 from app.store.errors import lost, unreadable_run
 from app.store.rows import (
     Row,
     Written,
     began_row,
+    inserted_id,
     job_row,
     raised_row,
     run_row,
@@ -103,6 +104,13 @@ class WriteBuffer:
             for sample in samples
             if math.isfinite(sample.value) and math.isfinite(sample.time)
         ]
+
+    def extend(self, later: "WriteBuffer") -> None:
+        """Add what arrived `later`."""
+        self.samples += later.samples
+        for trial, stream, pieces in later.output:
+            for piece in pieces:
+                self.add_output(trial, stream, piece)
 
     def write(self, connection: Connection, run_id: str, known: WrittenIds) -> None:
         """Write everything; add new metrics and series to `known`."""
@@ -169,7 +177,7 @@ def series_id(connection: Connection, run_id: str, key: SeriesKey, known: Writte
             "metric": metric_id(connection, key.metric, known),
             "labels": to_text(key.labels),
         }
-        known.series[key] = _inserted(connection, schema.series, values)
+        known.series[key] = inserted_id(connection, schema.series, values)
     return known.series[key]
 
 
@@ -186,13 +194,13 @@ def metric_id(connection: Connection, metric: Metric, known: WrittenIds) -> int:
         }
         columns = schema.metrics.c
         same = [columns[name].is_not_distinct_from(value) for name, value in values.items()]
-        found = connection.execute(select(columns.id).where(*same)).scalar()
-        known.metrics[metric] = _inserted(connection, schema.metrics, values) if found is None else found
+        query = select(columns.id).where(*same).order_by(columns.id).limit(1)
+        found = connection.execute(query).scalar()
+        if found is None:
+            dialect_of(connection).lock_shared_rows(connection)
+            found = connection.execute(query).scalar()  # inserted by another process meanwhile
+        known.metrics[metric] = inserted_id(connection, schema.metrics, values) if found is None else found
     return known.metrics[metric]
-
-
-def _inserted(connection: Connection, table: Table, values: dict[str, Any]) -> int:
-    return connection.execute(insert(table).values(values)).lastrowid
 
 
 _SUMMARISED = (RunStarted, RunDetached, RunEnded, VerdictReached)
@@ -200,10 +208,10 @@ _SUMMARISED = (RunStarted, RunDetached, RunEnded, VerdictReached)
 
 
 class RunWriter:
-    """Writer of the run `run_id` to the library at `path`; continues the `detached_run`."""
+    """Writer of the run `run_id` to the library at `location`; continues the `detached_run`."""
 
-    def __init__(self, run_id: str, path: Path, detached_run: DetachedRun | None) -> None:
-        self.path = path
+    def __init__(self, run_id: str, location: Location, detached_run: DetachedRun | None) -> None:
+        self.location = location
         self._run_id = run_id
         self.epoch = 0 if detached_run is None else detached_run.epoch
         self._plan: Plan | None = None if detached_run is None else detached_run.record.plan
@@ -224,8 +232,11 @@ class RunWriter:
         moment: str,
         *,
         over: bool,
+        batch: str | None = None,
     ) -> None:
         """Write events until `moment` in the transaction of `connection`; `over` if the end was written before.
+
+        `batch` marks the run as written by this transaction.
 
         Raises StoreLostError if a row to be updated is missing.
         """
@@ -233,19 +244,22 @@ class RunWriter:
         if not any(isinstance(event, RunStarted) for event in events):
             # A process elsewhere may have marked the run as interrupted meanwhile.
             row = {} if over else {"state": State.RUNNING.value, "reason": ""}
-            self._update_run(connection, {"touched": moment, **row})
+            self._update_run(connection, {"touched": dialect_of(connection).moment(connection), **row})
         buffer.write(connection, self._run_id, known)
         for event in events:
             self._write(connection, event, known)
         if any(isinstance(event, _SUMMARISED) for event in events):
             run_summaries.write(connection, self._run_id)
+        if batch is not None:
+            self._update_run(connection, {"batch": batch})
 
     def _write(self, connection: Connection, event: Event, known: WrittenIds) -> None:
         match event:
             case RunStarted(_, plan, started, session):
                 self._plan = plan
                 row = run_row(self._run_id, plan, started, session)
-                self._insert(connection, schema.runs, {**row, "epoch": self.epoch})
+                touched = dialect_of(connection).moment(connection)
+                self._insert(connection, schema.runs, {**row, "epoch": self.epoch, "touched": touched})
             case OutputImported(source, content):
                 row = {"run_id": self._run_id, "name": source.name, "sha256": source.sha256, "content": content}
                 self._insert(connection, schema.imported_outputs, row)
@@ -312,7 +326,7 @@ class RunWriter:
     def _write_verdict(self, connection: Connection, verdict: Verdict) -> None:
         """Write a verdict; replace an earlier one, since a continued run gets new verdicts."""
         table = schema.verdicts
-        same = (table.c.step.is_(verdict.step), table.c.host.is_(verdict.host))
+        same = (table.c.step.is_not_distinct_from(verdict.step), table.c.host.is_not_distinct_from(verdict.host))
         connection.execute(delete(table).where(table.c.run_id == self._run_id, *same))
         self._insert(connection, table, verdict_row(self._run_id, verdict))
 
@@ -372,7 +386,7 @@ class RunWriter:
     def _update(self, connection: Connection, table: Table, row: Row, chosen: ColumnElement[bool]) -> None:
         """Update a row of the run; raise StoreLostError if it is missing, as later rows would have no parent."""
         if not connection.execute(update(table).where(chosen).values(storable(row))).rowcount:
-            raise lost(self.path, f"no longer contains the run {self._run_id}")
+            raise lost(self.location, f"no longer contains the run {self._run_id}")
 
 
 _ACKNOWLEDGED = "acknowledged"

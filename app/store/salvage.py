@@ -9,9 +9,10 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from app.store.dialects import APPLICATION_ID
 from app.store.errors import UNCHANGED, StoreError, translated
 from app.store.library_file import MIN_SIZE, check_kind, create_file, for_writing, hardened, temporary_space, wal_of
-from app.store.schema import APPLICATION_ID, DERIVED
+from app.store.schema import DERIVED
 from app.store.sql_views import STATEMENTS
 from suites.quantities import count_text
 

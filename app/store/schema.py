@@ -8,32 +8,32 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
+import sqlalchemy
 from sqlalchemy import (
+    BigInteger,
     Boolean,
     Column,
     Connection,
     Float,
     ForeignKey,
     Index,
-    Integer,
     LargeBinary,
     MetaData,
     Select,
     Table,
-    Text,
     delete,
     insert,
-    literal_column,
+    inspect,
     select,
     update,
 )
+from sqlalchemy.dialects import postgresql
 from sqlalchemy.schema import CreateColumn
 
-from app.store import sql_views
+from app.store.dialects import dialect_of, insertion_order
 
-APPLICATION_ID = 0x42575231  # "BWR1"; identifies a library, also to file(1)
 FORMAT = 16
-"""Format required to write this library: the file's user_version."""
+"""Format required to write this library: a file's user_version."""
 
 READ_FORMAT = 16
 """Minimum format required to read this library; cf. the read and write version in SQLite's own header."""
@@ -41,10 +41,19 @@ READ_FORMAT = 16
 SUMMARY_FORMAT = 14
 """Format since which summaries of runs are as now; older ones are written anew."""
 
+Integer = sqlalchemy.Integer().with_variant(BigInteger(), "postgresql")
+"""64 bits in any database: clock ticks of a host exceed 32."""
+
+Text = sqlalchemy.Text().with_variant(postgresql.TEXT(collation="C"), "postgresql")
+"""Text compared by bytes in any database, so that ids, times and hosts have one order."""
+
 _tables = MetaData()
 
 formats = Table(  # one row; without it, reading requires the user_version
-    "formats", _tables, Column("read_format", Integer, primary_key=True, autoincrement=False)
+    "formats",
+    _tables,
+    Column("read_format", Integer, primary_key=True, autoincrement=False),
+    Column("format", Integer),  # since format 16: FORMAT in a database without user_version
 )
 
 
@@ -81,6 +90,7 @@ runs = Table(
     Column("session_series", Text),  # since format 11: the series that it is a session of; it may be missing
     Column("session", Integer),  # since format 11: its number, from 1
     Column("session_due", Text),  # since format 11: when it was to start
+    Column("batch", Text),  # since format 16: mark of the recorder's last commit to a server
     Index("runs_by_start", "started"),
     Index("runs_by_state", "state"),  # since format 12
 )
@@ -507,7 +517,7 @@ LARGE = frozenset({*(table.name for table in SAMPLES), sample_times.name, output
 def rows_of_run(run_id: str) -> Iterator[tuple[Table, Select[Any]]]:
     """Yield the tables with rows of a run and the query for them, parents first. Excludes baselines of the run."""
     for table in _tables.sorted_tables:
-        rows = select(table).order_by(literal_column(f"{table.name}.rowid"))  # jobs have no other order
+        rows = select(table).order_by(insertion_order(table))
         if table is runs:
             yield table, rows.where(runs.c.id == run_id)
         elif table in SAMPLES:
@@ -528,23 +538,22 @@ def upgrade(connection: Connection) -> None:
     packed_samples.pack(). Their table is renamed so that an older program that has the library open fails to read
     samples, rather than finds none. Views are made last: a table that a view reads cannot be altered.
     """
-    for name in sql_views.STATEMENTS:
-        connection.exec_driver_sql(f"DROP VIEW IF EXISTS {name}")
-    if connection.exec_driver_sql("SELECT 1 FROM sqlite_master WHERE name = 'samples'").first():
+    dialect_of(connection).drop_views(connection)
+    if inspect(connection).has_table("samples"):
         connection.exec_driver_sql(f"ALTER TABLE samples RENAME TO {sample_rows.name}")
     _tables.create_all(connection)
     for table in _tables.sorted_tables:
-        stored = {row[1] for row in connection.exec_driver_sql(f"PRAGMA table_info({table.name})")}
+        stored = {column["name"] for column in inspect(connection).get_columns(table.name)}
         for column in table.columns:
             if column.name not in stored:
                 described = CreateColumn(column).compile(dialect=connection.dialect)
                 connection.exec_driver_sql(f"ALTER TABLE {table.name} ADD COLUMN {described}")
         for index in table.indexes:
             index.create(connection, checkfirst=True)
-    if connection.exec_driver_sql("PRAGMA user_version").scalar_one() < SUMMARY_FORMAT:
+    if dialect_of(connection).stored_format(connection) < SUMMARY_FORMAT:
         connection.execute(delete(run_summaries))
     _count_sessions(connection)
-    if connection.exec_driver_sql("SELECT 1 FROM sqlite_master WHERE name = 'pins'").first():  # before format 4
+    if inspect(connection).has_table("pins"):  # before format 4
         connection.exec_driver_sql(
             "INSERT INTO baselines (id, name, version, size) SELECT id, name, 1, 1 FROM pins ORDER BY id"
         )
@@ -552,7 +561,6 @@ def upgrade(connection: Connection) -> None:
             "INSERT INTO baseline_parts (baseline, run_id, part) SELECT id, run_id, '' FROM pins ORDER BY id"
         )
         connection.exec_driver_sql("DROP TABLE pins")
-    _create_views(connection)
     _write_formats(connection)
 
 
@@ -568,18 +576,14 @@ def _count_sessions(connection: Connection) -> None:
 def create(connection: Connection) -> None:
     """Create the tables of an empty library."""
     _tables.create_all(connection)
-    connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
-    _create_views(connection)
     _write_formats(connection)
-
-
-def _create_views(connection: Connection) -> None:
-    for statement in sql_views.STATEMENTS.values():
-        connection.exec_driver_sql(statement)
 
 
 def _write_formats(connection: Connection) -> None:
     """Store the formats required to write and to read this library."""
-    connection.exec_driver_sql(f"PRAGMA user_version = {FORMAT}")
+    dialect = dialect_of(connection)
+    dialect.complete_tables(connection, _tables.sorted_tables)
+    dialect.create_views(connection)
     connection.execute(delete(formats))
     connection.execute(insert(formats).values(read_format=READ_FORMAT))
+    dialect.store_format(connection, FORMAT)

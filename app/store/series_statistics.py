@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Row, Select, insert, select
 from app.events import State
 from app.sample_statistics import WithinTrial, WithinTrials, within_of
 from app.store import packed_samples, run_reader, schema
+from app.store.rows import driver_rows
 from suites.vocab import Labels
 
 CHUNK = 500
@@ -90,11 +91,9 @@ def _statistics(connection: Connection, series: int) -> WithinTrial | None:
 def _values(connection: Connection, series: int) -> list[float]:
     """Return the values of a series in order of arrival, without warm-up samples.
 
-    One query per series, so that the index gives the order; with the driver's cursor, since SQLAlchemy's row object
-    for each of a million samples takes longer than everything else.
+    One query per series, so that the index gives the order.
     """
-    rows = connection.connection.cursor()
-    rows.execute("SELECT value FROM sample_rows WHERE series = ? AND NOT warm_up ORDER BY id", (series,))
-    values = [*packed_samples.values_of(connection, series), *(value for (value,) in rows.fetchall())]
-    rows.close()
-    return values
+    table = schema.sample_rows.c
+    query = select(table.value).where(table.series == series, ~table.warm_up).order_by(table.id)
+    loose = [value for (value,) in driver_rows(connection, query)]
+    return [*packed_samples.values_of(connection, series), *loose]

@@ -13,9 +13,10 @@ from app.formats import FormatError, plan_from_json, plan_to_json
 from app.plans.plan import Plan
 from app.session_series import SessionRun, SessionSeries
 from app.store import ownership, schema
+from app.store.dialects import dialect_of
 from app.store.errors import StoreError
 from app.store.rows import to_text
-from app.timestamps import now, seconds_since
+from app.timestamps import now, seconds_between
 
 log = logging.getLogger(__name__)
 
@@ -81,9 +82,14 @@ def claim(connection: Connection, word: str, run_id: str) -> tuple[SessionSeries
     table = schema.session_series
     own = table.c.id == series.id
     claimant, claimed = connection.execute(select(table.c.claim, table.c.claimed).where(own)).one()
-    if claimant is not None and abs(seconds_since(claimed)) < CLAIM_TIMEOUT and not _stored(connection, claimant):
+    moment = dialect_of(connection).moment(connection)
+    if (
+        claimant is not None
+        and abs(seconds_between(claimed, moment)) < CLAIM_TIMEOUT
+        and not _stored(connection, claimant)
+    ):
         raise StoreError(f"Another Benchwright starts session {series.next_number} of {series.id}.", _LIST)
-    connection.execute(update(table).where(own).values(claim=run_id, claimed=now()))
+    connection.execute(update(table).where(own).values(claim=run_id, claimed=moment))
     return series, series.planned()
 
 

@@ -64,6 +64,43 @@ SQLITE = Dialect(
     facts=_SQLITE_FACTS,
 )
 
+RESULTS_SCHEMA = "results"
+"""Schema of the views in PostgreSQL."""
+
+_POSTGRESQL_FACTS = """\
+SELECT run_id, host, moment, fact, content ->> 'value' AS value,
+  CASE json_typeof(content -> 'value') WHEN 'number' THEN CAST(content ->> 'value' AS DOUBLE PRECISION)
+    WHEN 'boolean' THEN CAST(CAST(content ->> 'value' AS BOOLEAN) AS INTEGER) END AS number,
+  NULLIF(content ->> 'unit', '') AS unit, content ->> 'absent' AS absent
+FROM (
+  SELECT facts.run_id, facts.host, facts.moment, part.key || '.' || one.key AS fact, one.value AS content
+  FROM facts, json_each(CAST(facts.content AS JSON)) AS part,
+    json_each(CASE json_typeof(part.value) WHEN 'object' THEN part.value ELSE '{}' END) AS one
+  WHERE json_typeof(one.value) = 'object'
+  UNION ALL
+  SELECT facts.run_id, facts.host, facts.moment,
+    part.key || '.' || (SELECT title.value #>> '{}' FROM json_each(object) AS title LIMIT 1) || '.' || one.key,
+    one.value
+  FROM facts, json_each(CAST(facts.content AS JSON)) AS part,
+    json_array_elements(CASE json_typeof(part.value) WHEN 'array' THEN part.value ELSE '[]' END) AS item,
+    LATERAL (SELECT CASE json_typeof(item.value) WHEN 'object' THEN item.value ELSE '{}' END AS object) AS made,
+    json_each(object) AS one
+  WHERE json_typeof(one.value) = 'object'
+) AS members"""
+
+POSTGRESQL = Dialect(
+    name=RESULTS_SCHEMA + ".{}",
+    texts="""(SELECT COALESCE(string_agg(one, ', ' ORDER BY at), '')
+    FROM json_array_elements_text(CAST({0} AS JSON)) WITH ORDINALITY AS list (one, at))""",
+    labels="""(SELECT COALESCE(string_agg((pair ->> 0) || '=' || (pair ->> 1), ';' ORDER BY at), '')
+    FROM json_array_elements(CAST({0} AS JSON)) WITH ORDINALITY AS list (pair, at))""",
+    moments="""ROWS FROM (json_array_elements_text(CAST(sample_times.time_list AS JSON)),
+  json_array_elements_text(CAST(packed_samples.value_list AS JSON))) AS moment (time_text, value_text)""",
+    time="CAST(moment.time_text AS DOUBLE PRECISION)",
+    value="CAST(moment.value_text AS DOUBLE PRECISION)",
+    facts=_POSTGRESQL_FACTS,
+)
+
 _RUNS = """\
 SELECT runs.id AS run, CAST(COALESCE(NULLIF(annotations.name, ''), runs.name) AS TEXT) AS name, runs.question,
   {hosts} AS hosts, {steps} AS steps, runs.state, runs.started, runs.ended, runs.headline,

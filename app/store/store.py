@@ -12,6 +12,7 @@ from sqlalchemy import Connection, delete, update
 
 from app.detached_runs import DetachedRun
 from app.events import State
+from app.library_location import Location
 from app.library_rows import Annotation
 from app.plans.plan import Plan
 from app.records import (
@@ -40,11 +41,11 @@ from app.store import (
     verdict_history,
 )
 from app.store.backup import BackedUp, back_up
-from app.store.database import Database
 from app.store.errors import StoreBusyError, StoreError, StoreFullError, StoreLostError
 from app.store.full_disk import on_full_disk
 from app.store.library_merge import Merged, merge
-from app.store.library_version import LibraryVersion, stamps_of, version_of
+from app.store.library_version import LibraryVersion, version_of
+from app.store.opening import database_of
 from app.store.ownership import RecordingOwner
 from app.store.recorder import Recorder
 from app.store.retention import Deleted, delete_runs
@@ -98,13 +99,13 @@ def _writing(change: Callable[Concatenate[Connection, P], T]) -> Callable[Concat
 
 
 class Store:
-    """Runs in one file, opened on first use. Methods may be called from any thread.
+    """Runs in a file or in a database on a server, opened on first use. Methods may be called from any thread.
 
-    All methods raise StoreError if the file cannot be used.
+    All methods raise StoreError if the library cannot be used.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.database = Database(path)
+    def __init__(self, location: Location) -> None:
+        self.database = database_of(location)
         self.computed: dict[str, ComputedVerdicts] = {}  # by run, of those without stored verdicts; never stored
 
     # Queries in one transaction each, documented where they are defined
@@ -145,8 +146,13 @@ class Store:
     baselines = _reading(baselines.baselines)  # the last: it hides the module from the lines below
 
     @property
+    def location(self) -> Location:
+        """Where the library is."""
+        return self.database.location
+
+    @property
     def path(self) -> Path:
-        """Path of the file."""
+        """The file of the library. Raises StoreError for one on a server."""
         return self.database.path
 
     def read_only(self) -> StoreError | None:
@@ -167,7 +173,7 @@ class Store:
 
     def version(self, known: LibraryVersion | None = None) -> LibraryVersion:
         """Return the version of library(); cheap if nothing was written since the version `known`."""
-        stamps = stamps_of(self.path)
+        stamps = self.database.stamps()
         if known is not None and known.holds(stamps):
             return known
         with self.database.reading() as connection:
@@ -268,11 +274,13 @@ class Store:
             with self.database.writing() as connection:
                 _delete(connection, run_id)
         except StoreFullError:
+            if not isinstance(self.location, Path):
+                raise
             on_full_disk(self.path, lambda connection: _delete(connection, run_id))
 
     def delete_runs(self, runs: Sequence[str]) -> Generator[Deleted]:
         """Delete runs, one transaction each; yield what is done so far, at last with the bytes freed."""
-        return delete_runs(self.path, runs, self.delete)
+        return delete_runs(self.database.size, runs, self.delete)
 
     def export_runs(self, runs: Sequence[str], path: Path, change: RowChange | None = None) -> Generator[Exported]:
         """Write finished runs to a new library at `path`, with a `change` if given; yield what is done so far."""

@@ -9,9 +9,9 @@ import itertools
 import sys
 import time
 from dataclasses import replace
-from pathlib import Path
 
 from app.events import FindingRaised, OutputRead, RunEnded, RunStarted, SampleRead, State, TrialStarted
+from app.library_location import location_of
 from app.store.store import Store
 from suites.vocab import Sample
 from tests.app import run_events
@@ -27,7 +27,7 @@ def show_message(words: str) -> None:
 
 def main(path: str, run_id: str, count: int) -> None:
     """Record `count` rounds."""
-    with Store(Path(path)).recorder(run_id) as recorder:
+    with Store(location_of(path)).recorder(run_id) as recorder:
         recorder.record(RunStarted(run_id, run_events.plan(), "2026-11-20T14:15:30+00:00"))
         recorder.record(TrialStarted(run_events.trial(1), None))
         for number in range(count) if count else itertools.count():

@@ -32,7 +32,10 @@ from suites.base import Purpose
 from suites.outputs import ParsedTrial
 from suites.vocab import Sample
 from tests.app import run_events
+from tests.app.stores import any_store, postgresql
 from tests.app.test_store_formats import STORES
+
+__all__ = ["any_store", "postgresql"]
 
 RUN = "20261122-141530-k3f9"
 WORKSPACE = Workspace("/var/tmp/benchwright-0123456789abcdef", "0123456789abcdef")
@@ -62,10 +65,9 @@ def record(store: Store, events: Iterator[Event]) -> None:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
-    made = Store(tmp_path / "runs.sqlite3")
-    record(made, begun())
-    return made
+def store(any_store: Store) -> Store:
+    record(any_store, begun())
+    return any_store
 
 
 def test_a_run_with_a_directory_on_a_host_is_left_alone(store: Store) -> None:

@@ -1,28 +1,19 @@
 """What was done to hosts is kept: settings until they are put back, and commands with their output."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
-
 from app.events import HostChange, HostChanged, SettingRestored
 from app.records import OUTPUT_LIMIT
 from app.store.store import Store
 from app.summary import run_to_json
 from tests.app import run_events
+from tests.app.stores import any_store, postgresql, store_in_both
+
+__all__ = ["any_store", "postgresql", "store_in_both"]
 
 RUN = "20261119-141530-k3f9"
 AT = "2026-11-20T14:15:31.000+00:00"
 LATER = "2026-11-20T14:16:31.000+00:00"
 SCHEDULER = HostChange("web-1", "I/O scheduler of vdb", "/sys/block/vdb/queue/scheduler", "none", "mq-deadline")
 DROPPED = HostChange("web-1", "page cache dropped", "/proc/sys/vm/drop_caches", None, "3", 1)
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    made = Store(tmp_path / "runs.sqlite3")
-    yield made
-    made.close()
 
 
 def record(store: Store, *more: HostChanged | SettingRestored) -> None:

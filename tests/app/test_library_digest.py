@@ -15,9 +15,9 @@ from suites.verdict import Trust, Verdict
 from suites.vocab import Figure
 from tests.app import run_events
 from tests.app.run_events import IOPS
-from tests.app.stores import RUN, record, store
+from tests.app.stores import RUN, any_store, postgresql, record, store_in_both
 
-__all__ = ["store"]
+__all__ = ["any_store", "postgresql", "store_in_both"]
 
 NOW = datetime(2026, 11, 27, 12, tzinfo=UTC)
 
@@ -78,7 +78,7 @@ def test_each_host_has_its_own_figure_and_verdict(store: Store, tmp_path: Path) 
     whole = Verdict(Trust.INVALID, None, "", ())
     reached = map(VerdictReached, (*verdicts, whole))
     record(store, RUN, [started, *trials, *reached, RunEnded(RUN, State.PARTIAL)])
-    workstation = Workstation(store.path, tmp_path / "hosts.toml")
+    workstation = Workstation(store.location, tmp_path / "hosts.toml")
     found = digest_of(workstation.library(), NOW, workstation.first_figures).last
     assert {host: (last.figure.estimate_text, last.figure.trust) for host, last in found.items()} == {
         "web-1": ("62.2k IOPS", Trust.DOUBTFUL), "web-2": ("70.4k IOPS", Trust.VALID),

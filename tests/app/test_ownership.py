@@ -18,21 +18,18 @@ from app.store.store import Store
 from remote.jobs.job_record import JobStart
 from suites.outputs import ParsedTrial
 from tests.app import run_events
-from tests.app.stores import store
+from tests.app.stores import any_store, execute, in_a_file, postgresql, store_in_both
 from tests.app.test_detached_runs import RUN, begun
 from tests.app.test_detached_runs import record as record_left
 from tests.app.test_store_formats import STORES
 
-__all__ = ["store"]  # a fixture
+__all__ = ["any_store", "postgresql", "store_in_both"]  # a fixture
 
 
 def own(store: Store, **columns: object) -> None:
     """Change who the library says records its runs."""
-    connection = sqlite3.connect(store.path)
     names = ", ".join(f"{name} = ?" for name in columns)
-    connection.execute(f"UPDATE runs SET {names}", tuple(columns.values()))
-    connection.commit()
-    connection.close()
+    execute(store, f"UPDATE runs SET {names}", *columns.values())
 
 
 def ago(seconds: float) -> str:
@@ -91,6 +88,7 @@ def test_a_clock_that_is_wrong_does_not_hide_signs_of_life(store: Store, monkeyp
     assert store.take_over(RUN).unseen
 
 
+@in_a_file
 def test_a_library_that_was_locked_for_long_does_not_hide_signs_of_life(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -125,17 +123,15 @@ def test_a_sign_of_life_waits_for_no_lock(store: Store, monkeypatch: pytest.Monk
         for event in begun():
             recording.record(event)
         monkeypatch.setattr(recording, "_committed", time.monotonic() - 60)
-        lock = sqlite3.connect(store.path, isolation_level=None)
-        lock.execute("BEGIN IMMEDIATE")
-        time.sleep(0.3)  # it beats in vain
-        for _ in range(3):
-            began = time.monotonic()
-            recording.defer(RunDetached(RUN))
-            assert time.monotonic() - began < 2
-            with pytest.raises(StoreBusyError, match="locked by another program"):
-                recording.flush()
-            assert time.monotonic() - began < 4
-        lock.close()
+        with store.database.writing():
+            time.sleep(0.3)  # it beats in vain
+            for _ in range(3):
+                began = time.monotonic()
+                recording.defer(RunDetached(RUN))
+                assert time.monotonic() - began < 2
+                with pytest.raises(StoreBusyError, match="locked by another program"):
+                    recording.flush()
+                assert time.monotonic() - began < 4
         recording.flush()
 
 
@@ -197,9 +193,7 @@ def test_a_recorder_with_nothing_to_write_gives_signs_of_life(store: Store, monk
         own(store, touched=ago(3600))
         deadline = time.monotonic() + 60.0
         while time.monotonic() < deadline:
-            connection = sqlite3.connect(store.path)
-            (touched,) = connection.execute("SELECT touched FROM runs").fetchone()
-            connection.close()
+            ((touched,),) = execute(store, "SELECT touched FROM runs")
             if touched > ago(60):
                 return
             time.sleep(0.05)

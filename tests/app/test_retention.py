@@ -81,6 +81,7 @@ def test_expired_runs_are_those_that_nothing_keeps(workstation: Workstation) -> 
     size = workstation.library_path.stat().st_size
     *_, last = workstation.delete_runs([OLD, LOCKED])
     assert (last.runs, [run for run, _ in last.refused]) == ((OLD,), [LOCKED])
+    assert last.freed is not None
     assert last.freed > 200_000
     assert workstation.library_path.stat().st_size <= size - 200_000
 

@@ -14,10 +14,10 @@ from app.store.store import Store
 from suites.units import Unit
 from suites.vocab import Better, Figure, Metric, MetricKind
 from tests.app import run_events
-from tests.app.stores import RUN, record, store
+from tests.app.stores import RUN, any_store, postgresql, record, store_in_both
 from tests.perf.large_library import START, make_library
 
-__all__ = ["store"]  # a fixture
+__all__ = ["any_store", "postgresql", "store_in_both"]  # a fixture
 
 NAMES = st.from_regex(r"[a-z][a-z_]{0,6}", fullmatch=True)
 OPERATORS = st.sampled_from([":", "=", ">", "<", ">=", "<="])

@@ -1,7 +1,6 @@
 """The library as rows: summaries that are written with a run, annotations, the bin, searches; and their verbs."""
 
 import shutil
-import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -30,11 +29,11 @@ from app.store.store import Store
 from suites.errors import BenchwrightError
 from suites.vocab import Figure
 from tests.app import run_events
-from tests.app.stores import RUN, record, store
+from tests.app.stores import RUN, any_store, execute, postgresql, record, store_in_both
 from tests.perf.large_library import make_library
 from tests.program import Ran, benchwright
 
-__all__ = ["store"]
+__all__ = ["any_store", "postgresql", "store_in_both"]
 
 STORES = Path(__file__).parents[1] / "data" / "store"
 
@@ -174,9 +173,8 @@ def test_runs_of_older_formats_are_listed_at_once_and_completed(tmp_path: Path, 
 def test_a_damaged_run_is_listed(store: Store) -> None:
     record(store, RUN, run_events.run_events(RUN))
     store.close()
-    with closing(sqlite3.connect(store.path)) as connection, connection:
-        connection.execute("UPDATE runs SET plan = 'nothing'")
-        connection.execute("DELETE FROM run_summaries")
+    execute(store, "UPDATE runs SET plan = 'nothing'")
+    execute(store, "DELETE FROM run_summaries")
     assert list(store.complete_summaries()) == [(1, 1)]
     assert [(row.id, row.value) for row in store.library().rows] == [(RUN, None)]
 

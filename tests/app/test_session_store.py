@@ -2,9 +2,8 @@
 
 import re
 import shutil
-import sqlite3
-from contextlib import closing
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -19,13 +18,12 @@ from app.plans.plan import Order, Plan, Repetition
 from app.results import Library
 from app.session_series import SessionRun
 from app.store.errors import StoreError
-from app.store.sessions import CLAIM_TIMEOUT
 from app.store.store import Store
 from app.summary import run_to_json
 from tests.app import run_events
-from tests.app.stores import record, store
+from tests.app.stores import any_store, execute, postgresql, record, store_in_both
 
-__all__ = ["store"]
+__all__ = ["any_store", "postgresql", "store_in_both"]
 
 PLAN = replace(run_events.plan(name="volume check"), repetition=Repetition(1, sessions=2))
 
@@ -78,9 +76,7 @@ def test_a_session_is_started_by_one_process_only(store: Store) -> None:
     store.claim_session(series.id, "mine")
     with pytest.raises(StoreError, match="Another Benchwright starts session 1"):
         store.claim_session(series.id, "theirs")
-    with closing(sqlite3.connect(store.path)) as connection, connection:
-        connection.execute("UPDATE session_series SET claimed = datetime('now', ?)", (f"-{CLAIM_TIMEOUT + 1} seconds",))
-        connection.execute("UPDATE session_series SET claimed = replace(claimed, ' ', 'T') || '+00:00'")
+    execute(store, "UPDATE session_series SET claimed = ?", (datetime.now(UTC) - timedelta(seconds=61)).isoformat())
     store.claim_session(series.id, "theirs")  # the first has died before its run began
 
 
@@ -127,8 +123,7 @@ def test_series_of_one_name_are_listed(store: Store) -> None:
 
 def test_a_damaged_series_hides_no_other(store: Store, caplog: pytest.LogCaptureFixture) -> None:
     series, damaged = store.begin_series(PLAN), store.begin_series(PLAN)
-    with closing(sqlite3.connect(store.path)) as connection, connection:
-        connection.execute("UPDATE session_series SET plan = '{' WHERE id = ?", (damaged.id,))
+    execute(store, "UPDATE session_series SET plan = '{' WHERE id = ?", damaged.id)
     assert [one.id for one in store.session_series()] == [series.id]
     assert damaged.id in caplog.text
 

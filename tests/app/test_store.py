@@ -35,12 +35,12 @@ from suites.outputs import ParsedTrial
 from suites.vocab import Figure, Sample
 from tests.app import run_events
 from tests.app.run_events import IOPS, P99, READ
-from tests.app.stores import RUN, record, store
+from tests.app.stores import RUN, any_store, execute, in_a_file, postgresql, record, store_in_both
 from tests.messages import messages
 
 MESSAGES = messages("app-store", "test_store")
 
-__all__ = ["store"]  # a fixture
+__all__ = ["any_store", "postgresql", "store_in_both"]  # a fixture
 
 
 def test_nothing_is_opened_before_first_use(tmp_path: Path) -> None:
@@ -48,6 +48,7 @@ def test_nothing_is_opened_before_first_use(tmp_path: Path) -> None:
     assert not (tmp_path / "data").exists()
 
 
+@in_a_file
 def test_only_its_user_can_read_it(store: Store) -> None:
     assert store.runs() == []
     assert stat.S_IMODE(store.path.stat().st_mode) == 0o600
@@ -168,11 +169,7 @@ def test_a_hosts_half_characters_in_labels_do_not_stop_a_run(store: Store) -> No
 
 def rows(store: Store, table: str) -> int:
     """Count the rows that any other program would see now."""
-    connection = sqlite3.connect(store.path)
-    try:
-        return int(connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
-    finally:
-        connection.close()
+    return int(execute(store, f"SELECT count(*) FROM {table}")[0][0])
 
 
 def test_what_happened_once_is_on_disk_at_once(store: Store) -> None:
@@ -261,6 +258,7 @@ def test_deleting_a_run_leaves_nothing_of_it_and_the_others_alone(store: Store) 
     assert store.samples("20261120")
 
 
+@in_a_file
 def test_deleting_a_run_gives_its_space_back(store: Store) -> None:
     output = [OutputRead(1, "stdout", bytes(1_000_000))]
     record(store, RUN, [RunStarted(RUN, run_events.plan(), "2026"), *output, RunEnded(RUN, State.DONE)])
@@ -360,22 +358,20 @@ def test_another_programs_database_is_left_as_it_is(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
+@in_a_file
 def test_a_damaged_store_is_reported_and_not_changed(store: Store) -> None:
     record(store, RUN, run_events.run_events(RUN))
     content = bytearray(store.path.read_bytes())
     content[4096:] = b"\xa5" * (len(content) - 4096)
     store.path.write_bytes(content)
     with pytest.raises(StoreError, match="damaged"):
-        Store(store.path).runs()
+        Store(store.location).runs()
     assert store.path.read_bytes() == bytes(content)
 
 
 def test_a_run_with_a_damaged_document_is_named(store: Store) -> None:
     three_runs(store)
-    connection = sqlite3.connect(store.path)
-    connection.execute("UPDATE runs SET plan = ? WHERE id LIKE '20261119%'", (json.dumps({"format": "other/1"}),))
-    connection.commit()
-    connection.close()
+    execute(store, "UPDATE runs SET plan = ? WHERE id = ?", json.dumps({"format": "other/1"}), "20261119-141530-bbbb")
     with pytest.raises(StoreError, match="20261119-141530-bbbb cannot be read"):
         store.load("20261119")
     assert len(store.runs()) == 3
@@ -394,7 +390,7 @@ def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
 def test_a_run_under_way_is_not_marked_and_not_deleted(store: Store) -> None:
     with store.recorder(RUN) as recorder:
         recorder.record(RunStarted(RUN, run_events.plan(), "2026"))
-        assert Store(store.path).mark_interrupted() == []
+        assert Store(store.location).mark_interrupted() == []
         with pytest.raises(StoreError, match="in progress"):
             store.delete(RUN)
 

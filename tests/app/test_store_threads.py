@@ -7,9 +7,9 @@ from app.store.store import Store
 from suites.vocab import Sample
 from tests.app import run_events
 from tests.app.run_events import IOPS
-from tests.app.stores import RUN, record, store
+from tests.app.stores import RUN, any_store, postgresql, record, store_in_both
 
-__all__ = ["store"]  # a fixture
+__all__ = ["any_store", "postgresql", "store_in_both"]  # a fixture
 
 
 def test_threads_write_and_read_at_once(store: Store) -> None:

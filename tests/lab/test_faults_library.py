@@ -144,7 +144,7 @@ def test_a_missing_library_is_reported_and_nothing_is_called_saved(
     saved = shown[-1]
     assert (saved.problem, saved.path) == ("", workstation.library_path)
     assert saved.path != library
-    assert stat.S_IMODE(saved.path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(workstation.library_path.stat().st_mode) == 0o600
     assert len(workstation.runs()) == 2  # the run from before as well: the file was still open
     values = [sample.value for sample in workstation.samples("last")[1]]
     assert values == [float(number) for number in range(1, len(values) + 1)]

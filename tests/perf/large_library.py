@@ -15,7 +15,7 @@ from app.events import FactsRead, Moment, RunEnded, RunStarted, State, TrialEnde
 from app.library_rows import Annotation
 from app.plans.plan import Plan, Repetition, Step
 from app.store import schema
-from app.store.database import Database
+from app.store.file_database import FileDatabase
 from app.store.store import Store
 from suites.facts import Facts
 from suites.outputs import ParsedTrial
@@ -45,7 +45,7 @@ def make_library(path: Path, runs: int, recorded: int = 80, seed: int = 1) -> No
         if number < min(runs, recorded)
     ]
     store.pin("nightly", [(templates[-1], "")])
-    database = Database(path)
+    database = FileDatabase(path)
     chance = random.Random(seed)
     with database.writing() as connection:
         _copy_runs(connection, templates, runs - len(templates), chance)

@@ -222,7 +222,7 @@ def library(workstation: Workstation) -> list[str]:
 
 def copied_library(workstation: Workstation) -> None:
     """Give `workstation`, which has not looked at its store yet, the library above; it is written down only once."""
-    shutil.copy(_written_library(), workstation._store_path)
+    shutil.copy(_written_library(), workstation.library_path)
 
 
 @cache

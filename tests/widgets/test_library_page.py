@@ -378,7 +378,7 @@ def test_the_run_can_have_the_whole_page_and_give_it_back(qtbot: QtBot, page: Li
 def test_a_damaged_run_is_told_and_hides_no_other(qtbot: QtBot, page: LibraryPage, workstation: Workstation) -> None:
     import sqlite3
 
-    with sqlite3.connect(workstation._store_path) as damaging:
+    with sqlite3.connect(workstation.library_path) as damaging:
         damaging.execute("UPDATE runs SET plan = '{' WHERE id = ?", (AFTER,))
     _select(qtbot, page, AFTER)
     assert "cannot be read" in page.panel.notice.text()
@@ -390,7 +390,7 @@ def test_a_damaged_run_is_told_and_hides_no_other(qtbot: QtBot, page: LibraryPag
 
 
 def test_a_library_that_cannot_be_opened_says_why(qtbot: QtBot, keep: Keep, workstation: Workstation) -> None:
-    workstation._store_path.mkdir()
+    workstation.library_path.mkdir()
     page = _made(qtbot, keep, workstation)
     assert page.unreadable.state is not None
     assert page.unreadable.state.isVisible()
@@ -399,7 +399,7 @@ def test_a_library_that_cannot_be_opened_says_why(qtbot: QtBot, keep: Keep, work
 
 
 def test_a_damaged_library_is_for_the_window_to_say(qtbot: QtBot, keep: Keep, workstation: Workstation) -> None:
-    workstation._store_path.write_bytes(b"this is no database, but long enough to look at" * 50)
+    workstation.library_path.write_bytes(b"this is no database, but long enough to look at" * 50)
     page = LibraryPage(workstation, RefusingAsker())
     keep(page)
     with qtbot.waitSignal(page.library_damaged) as reported:

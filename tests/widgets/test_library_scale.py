@@ -51,7 +51,7 @@ class Gaps:
 
 def _multiply(workstation: Workstation) -> None:
     """Write the only run of the library down a thousand times, under names of their own."""
-    with sqlite3.connect(workstation._store_path) as store:
+    with sqlite3.connect(workstation.library_path) as store:
         columns = [
             row[1] for row in store.execute("PRAGMA table_info(runs)") if row[1] not in {"id", "name", "started"}
         ]

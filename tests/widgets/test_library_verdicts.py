@@ -36,7 +36,7 @@ def test_runs_that_were_never_judged_are_judged_while_the_library_is_shown(
     qtbot: QtBot, keep: Keep, workstation: Workstation
 ) -> None:
     record(workstation, Made(OLD), Made(NEW))
-    stored = Path(workstation._store_path).read_bytes()
+    stored = Path(workstation.library_path).read_bytes()
     page = LibraryPage(workstation, RefusingAsker())
     keep(page)
     page.show()
@@ -45,7 +45,7 @@ def test_runs_that_were_never_judged_are_judged_while_the_library_is_shown(
     found = _verdicts(page)
     assert found == {run: workstation.load(run).summary.trust for run in (OLD, NEW)}
     assert all(found.values())
-    assert Path(workstation._store_path).read_bytes() == stored, "a verdict that is read is not stored"
+    assert Path(workstation.library_path).read_bytes() == stored, "a verdict that is read is not stored"
     page.refresh()
     _settle(qtbot)
     assert _verdicts(page) == found

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal, SignalInstance
-from PySide6.QtWidgets import QFileDialog, QPushButton, QWidget
+from PySide6.QtWidgets import QFileDialog, QLineEdit, QPushButton, QWidget
 
 from app.events import LibraryChanged
+from app.library_location import SCHEME, Location, expanded, location_of
 from app.services import Workstation
 from suites.errors import BenchwrightError
 from suites.quantities import count_text
@@ -90,7 +91,7 @@ class LibraryBar(Notice):
         super().__init__()
         self._workstation = workstation
         self.is_measuring: Callable[[], bool] = lambda: False
-        self._lost, self._lost_path = "", workstation.library_path
+        self._lost, self._lost_path = "", workstation.library_location
         self._topic, self._listed = _Topic.RUN, True
         self.save_button = QPushButton("Salvage…")
         self.save_as_button = QPushButton("Save as…")
@@ -220,13 +221,35 @@ class LibraryBar(Notice):
         """Ask for the library of another Benchwright, and what to do with it."""
         ask_for_file(self, "Import runs", self.open_dropped, _BUNDLES.split(";;"))
 
+    def choose_location(self) -> None:
+        """Ask for another library, in a file or on a server, and open it."""
+        text = (
+            f"A file, which is created if it is missing, or {SCHEME}://USER@HOST/DATABASE. A password is read from "
+            "~/.pgpass or PGPASSWORD."
+        )
+        question = QuestionDialog("Open a library", text, "Open", self)
+        field = QLineEdit(str(self._workstation.library_location))
+        question.form.addRow("Library", field)
+        question.add_extra_button("Browse…", self.choose_library)
+        question.make_default(question.accept_button)
+        question.accepted.connect(lambda: self._open_named(field.text().strip()))
+        opened(question)
+        field.setFocus()
+        field.selectAll()
+
+    def _open_named(self, text: str) -> None:
+        try:
+            self.open_library(expanded(location_of(text)))
+        except BenchwrightError as error:
+            self.show_failure(error.message, error.remedy)
+
     def choose_library(self) -> None:
         """Ask for another library and open it."""
         chooser = self._chooser("Open a library", self._workstation.library_path.parent, "Open")
         chooser.fileSelected.connect(lambda path: self.open_library(Path(path)))
         opened(chooser)
 
-    def open_library(self, path: Path) -> None:
+    def open_library(self, path: Location) -> None:
         """Open the library at `path`; refused while a test is running."""
         workstation = self._workstation
         job = self._begin(lambda: workstation.open_library(path), "Opening…")
@@ -333,5 +356,5 @@ def _refuse() -> None:
     raise BenchwrightError("A running test uses this library.", "Stop it or wait until it ends.")
 
 
-def _next_time(path: Path) -> str:
-    return f"Next time, start with: benchwright --store {shlex.quote(str(path))}"
+def _next_time(location: Location) -> str:
+    return f"Next time, start with: benchwright --store {shlex.quote(str(location))}"

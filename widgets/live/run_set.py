@@ -82,7 +82,7 @@ class RunSet(QObject):
 
     def _add_to_queue(self, made: RunController) -> None:
         """Add a run to the queue; one after another, so that the order is that of the user."""
-        request, queue, library = made.start_request, self._workstation.queue, self._workstation.library_path
+        request, queue, library = made.start_request, self._workstation.queue, self._workstation.library_location
 
         def add() -> QueueEntry:
             request.made()
@@ -108,7 +108,9 @@ class RunSet(QObject):
     def adopt(self) -> None:
         """Start the entries that an earlier Benchwright left in the queue."""
         workstation = self._workstation
-        BackgroundJob(lambda: workstation.queue.adopt(workstation.library_path, paused=True), self).start(self._adopted)
+        BackgroundJob(lambda: workstation.queue.adopt(workstation.library_location, paused=True), self).start(
+            self._adopted
+        )
 
     def _adopted(self, entries: list[QueueEntry]) -> None:
         for entry in entries:

@@ -1,0 +1,131 @@
+"""What differs between the databases in SQL: the number of the format, the order of rows, clocks, shared rows."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Table, literal_column, text
+from sqlalchemy.dialects import postgresql, sqlite
+
+from app.store.sql_views import POSTGRESQL, RESULTS_SCHEMA, STATEMENTS, definitions
+from app.timestamps import now
+
+APPLICATION_ID = 0x42575231  # "BWR1"; identifies a library, also to file(1)
+
+LIBRARY_LOCK, SHARED_ROWS_LOCK = 1, 2
+"""Advisory locks of PostgreSQL, second number; the first is APPLICATION_ID."""
+
+ROWID = "rowid"
+"""Column with the order of insertion; SQLite has it in every table."""
+
+
+class DatabaseDialect(ABC):
+    """SQL of one kind of database. SQLAlchemy does the rest."""
+
+    @abstractmethod
+    def stored_format(self, connection: Connection) -> int:
+        """Return the format required to write the library."""
+
+    @abstractmethod
+    def store_format(self, connection: Connection, number: int) -> None:
+        """Store the format required to write the library, after the row of `formats`."""
+
+    @abstractmethod
+    def complete_tables(self, connection: Connection, tables: Iterable[Table]) -> None:
+        """Add to new or upgraded tables what their description lacks."""
+
+    @abstractmethod
+    def drop_views(self, connection: Connection) -> None:
+        """Drop the views of sql_views, if any: a table that a view reads cannot be altered."""
+
+    @abstractmethod
+    def create_views(self, connection: Connection) -> None:
+        """Create the views of sql_views."""
+
+    @abstractmethod
+    def moment(self, connection: Connection) -> str:
+        """Return the present time (UTC, ISO 8601) of the clock by which all computers judge heartbeats."""
+
+    @abstractmethod
+    def lock_shared_rows(self, connection: Connection) -> None:
+        """Wait until no other transaction inserts rows that all runs share; none does before this one ends."""
+
+
+class _Sqlite(DatabaseDialect):
+    """A write transaction excludes all others from its beginning: nothing more is to be locked."""
+
+    def stored_format(self, connection: Connection) -> int:
+        return int(connection.exec_driver_sql("PRAGMA user_version").scalar_one())
+
+    def store_format(self, connection: Connection, number: int) -> None:
+        connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.exec_driver_sql(f"PRAGMA user_version = {number}")
+
+    def complete_tables(self, connection: Connection, tables: Iterable[Table]) -> None:
+        """Nothing: each table has a rowid."""
+
+    def drop_views(self, connection: Connection) -> None:
+        for name in STATEMENTS:
+            connection.exec_driver_sql(f"DROP VIEW IF EXISTS {name}")
+
+    def create_views(self, connection: Connection) -> None:
+        for statement in STATEMENTS.values():
+            connection.exec_driver_sql(statement)
+
+    def moment(self, connection: Connection) -> str:  # noqa: ARG002 (a file has no clock)
+        """Return the time of this computer."""
+        return now()
+
+    def lock_shared_rows(self, connection: Connection) -> None:
+        """Nothing: see the class."""
+
+
+class _PostgreSql(DatabaseDialect):
+    def stored_format(self, connection: Connection) -> int:
+        return int(connection.exec_driver_sql("SELECT format FROM formats").scalar_one())
+
+    def store_format(self, connection: Connection, number: int) -> None:
+        connection.execute(text("UPDATE formats SET format = :number"), {"number": number})
+
+    def complete_tables(self, connection: Connection, tables: Iterable[Table]) -> None:
+        """Add a rowid to each table without a number of its own."""
+        for table in tables:
+            if not _is_numbered(table):
+                connection.exec_driver_sql(
+                    f'ALTER TABLE "{table.name}" ADD COLUMN IF NOT EXISTS {ROWID} bigint GENERATED ALWAYS AS IDENTITY'
+                )
+
+    def drop_views(self, connection: Connection) -> None:
+        for name in definitions(POSTGRESQL):
+            connection.exec_driver_sql(f"DROP VIEW IF EXISTS {name}")
+
+    def create_views(self, connection: Connection) -> None:
+        connection.exec_driver_sql(f"CREATE SCHEMA IF NOT EXISTS {RESULTS_SCHEMA}")
+        for name, query in definitions(POSTGRESQL).items():
+            connection.exec_driver_sql(f"CREATE VIEW {name} AS {query}")
+
+    def moment(self, connection: Connection) -> str:
+        form = 'YYYY-MM-DD"T"HH24:MI:SS.MS"+00:00"'
+        query = text("SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC', :form)")
+        return str(connection.execute(query, {"form": form}).scalar_one())
+
+    def lock_shared_rows(self, connection: Connection) -> None:
+        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({APPLICATION_ID}, {SHARED_ROWS_LOCK})")
+
+
+_DIALECTS: dict[str, DatabaseDialect] = {sqlite.dialect.name: _Sqlite(), postgresql.dialect.name: _PostgreSql()}
+
+
+def dialect_of(connection: Connection) -> DatabaseDialect:
+    """Return the dialect of the database of `connection`."""
+    return _DIALECTS[connection.dialect.name]
+
+
+def insertion_order(table: Table) -> ColumnElement[Any]:
+    """Return what orders the rows of a table by their insertion, in any database."""
+    return table.c.id if _is_numbered(table) else literal_column(f"{table.name}.{ROWID}")
+
+
+def _is_numbered(table: Table) -> bool:
+    """Return whether the rows are numbered as they are inserted; SQLite's rowid is then an alias of that column."""
+    return table.autoincrement_column is not None and table.autoincrement_column.name == "id"

@@ -1,0 +1,312 @@
+"""Database of a library in PostgreSQL: opened on first use, checked before writing; transactions and locks.
+
+Tables are in the schema SCHEMA of the database. A write transaction holds an advisory lock: exclusive, or shared while
+it writes one run only, so that several recorders and copies run side by side.
+"""
+
+import threading
+import weakref
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+
+import psycopg
+from psycopg import conninfo
+from psycopg.types.string import StrDumper
+from sqlalchemy import Connection, Engine, QueuePool, create_engine, event, select
+from sqlalchemy.exc import DBAPIError
+
+from app.library_location import ServerUrl
+from app.store import errors, schema
+from app.store.database import PATIENCE, Database, is_adding, patience_of, with_patience
+from app.store.dialects import APPLICATION_ID, LIBRARY_LOCK, dialect_of
+from app.store.rows import Written
+from app.store.run_connection import RunConnection
+from app.store.server_errors import translated
+
+SCHEMA = "benchwright"
+
+OLDEST = 130000
+"""Version of the first server with pg_current_snapshot()."""
+
+_CONNECTION = {
+    "connect_timeout": "5", "keepalives_idle": "10", "keepalives_interval": "5", "keepalives_count": "3",
+    "tcp_user_timeout": "15000", "application_name": "benchwright", "client_encoding": "UTF8",
+}  # fmt: skip
+"""Parameters of libpq that the URL may replace: a cut network is noticed within 15 s."""
+
+_SESSION = f"""
+SET search_path TO {SCHEMA};
+SET standard_conforming_strings TO on;
+SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'
+"""
+"""A commit that returns is on disk."""
+
+_TIMEOUTS = (
+    "SELECT set_config('lock_timeout', %s, true), set_config('idle_in_transaction_session_timeout', '60s', true)"
+)
+"""A transaction of a process that hangs must not lock the library for longer."""
+
+_LOCK = f"({APPLICATION_ID}, {LIBRARY_LOCK})"
+
+_KEPT = 2
+"""Connections kept open."""
+
+
+class ServerDatabase(Database):
+    """One library in a database of PostgreSQL."""
+
+    def __init__(self, url: ServerUrl) -> None:
+        self._url = url
+        self._lock = threading.Lock()
+        self._engine: Engine | None = None
+        self._newer: int | None = None
+
+    @property
+    def location(self) -> ServerUrl:
+        """The URL, without password."""
+        return self._url
+
+    @property
+    def path(self) -> Path:
+        """Raise StoreError: there is no file."""
+        raise errors.no_file(self._url)
+
+    def read_only(self) -> errors.StoreError | None:
+        """Return why the library cannot be written: newer format, a standby server, a role that may only read."""
+        with self.reading() as connection:
+            standby, may_write = connection.exec_driver_sql(
+                "SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only')::boolean,"
+                f" has_table_privilege('{SCHEMA}.runs', 'INSERT')"
+            ).one()
+        if self._newer is not None:
+            return errors.read_only(self._url, self._newer, schema.FORMAT)
+        if standby:
+            return errors.ReadOnlyError(
+                f"The library {self._url} is read-only: its server is a standby, or makes transactions read-only.",
+                "To measure, pin or delete, use the primary server, or another library with --store.",
+            )
+        return None if may_write else errors.no_permission(self._url)
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Give a connection in one read transaction (a consistent snapshot)."""
+        with self._translating():
+            options = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+            with self._opened().connect().execution_options(**options) as connection, connection.begin():
+                yield connection
+
+    def connect(self) -> Connection:
+        """Return a connection for write transactions, to be closed by the caller. Raises ReadOnlyError."""
+        with self._translating():
+            engine = self._opened()
+            if self._newer is not None:
+                raise errors.read_only(self._url, self._newer, schema.FORMAT)
+            return engine.connect()
+
+    @contextmanager
+    def transaction(self, connection: Connection) -> Iterator[Connection]:
+        """Give `connection` in a transaction. Raises UnknownOutcomeError if the connection ends at the commit."""
+        with self._translating():
+            transaction = connection.begin()
+            try:
+                self._begin(connection, patience_of(connection))
+                yield connection
+            except BaseException:
+                with suppress(DBAPIError, psycopg.Error):
+                    transaction.rollback()
+                raise
+            try:
+                transaction.commit()
+            except DBAPIError as error:
+                found = translated(error.orig, self._url)
+                if not isinstance(found, errors.StoreLostError):
+                    raise
+                fault = f"{found.fault} Whether the last change was stored is not known."
+                raise errors.UnknownOutcomeError(fault, found.remedy) from error
+
+    def stamps(self) -> tuple[Hashable, ...]:
+        """Return the running and finished transactions of the server; any commit changes them."""
+        with self.reading() as connection:
+            return (str(connection.exec_driver_sql("SELECT pg_current_snapshot()::text").scalar_one()),)
+
+    def size(self) -> None:
+        """Return None: the server keeps the space of deleted rows for new ones."""
+
+    def close(self) -> None:
+        """Close the connections that are kept open."""
+        with self._lock:
+            if self._engine is not None:
+                self._engine.dispose()
+                self._engine = None
+
+    def _begin(self, connection: Connection, patience: float) -> None:
+        """Wait for the lock and check the format. Raises psycopg.errors.LockNotAvailable after `patience` seconds."""
+        milliseconds = max(1, round(1000 * patience))  # 0 would wait without end
+        connection.exec_driver_sql(_TIMEOUTS, (str(milliseconds),))
+        kind = "_shared" if is_adding(connection) else ""
+        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock{kind}{_LOCK}")
+        found = dialect_of(connection).stored_format(connection)
+        if found > schema.FORMAT:
+            raise errors.read_only(self._url, found, schema.FORMAT)
+
+    @contextmanager
+    def _translating(self) -> Iterator[None]:
+        try:
+            yield
+        except DBAPIError as error:
+            raise translated(error.orig, self._url) from error
+        except psycopg.Error as error:  # of the driver's own cursor
+            raise translated(error, self._url) from error
+
+    def _opened(self) -> Engine:
+        with self._lock:
+            if self._engine is None:
+                engine = create_engine(
+                    "postgresql+psycopg://", creator=partial(_connect, self._url), poolclass=QueuePool, pool_size=_KEPT,
+                    max_overflow=-1, pool_pre_ping=True, hide_parameters=True,
+                )  # fmt: skip
+                event.listen(engine, "connect", _prepare)
+                weakref.finalize(self, engine.dispose)  # of a database that was dropped without close()
+                try:
+                    self._newer = self._check(engine)
+                except BaseException:
+                    engine.dispose()
+                    raise
+                self._engine = engine
+            return self._engine
+
+    def _check(self, engine: Engine) -> int | None:
+        """Create or upgrade the tables if needed; return the format of a library that is newer but readable."""
+        with engine.connect() as connection, connection.begin():
+            found = self._formats(connection)
+        if found is not None and found[0] >= schema.FORMAT:
+            return self._readable(*found)
+        with engine.connect() as connection, connection.begin():
+            connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock{_LOCK}")
+            found = self._formats(connection)  # another process may have created or upgraded them first
+            if found is not None and found[0] >= schema.FORMAT:
+                return self._readable(*found)
+            try:
+                self._create(connection, found)
+            except DBAPIError as error:
+                if not isinstance(error.orig, psycopg.errors.InsufficientPrivilege):
+                    raise
+                raise errors.needs_owner(self._url, None if found is None else found[0]) from error
+        return None
+
+    def _create(self, connection: Connection, found: tuple[int, int] | None) -> None:
+        if found is None:
+            self._refuse_foreign(connection)
+            connection.exec_driver_sql(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
+            schema.create(connection)
+        else:
+            schema.upgrade(connection)
+
+    def _formats(self, connection: Connection) -> tuple[int, int] | None:
+        """Return the formats required to write and to read the library, None if the database has none."""
+        if int(connection.exec_driver_sql("SHOW server_version_num").scalar_one()) < OLDEST:
+            raise errors.StoreError(
+                f"The server of the library {self._url} is older than PostgreSQL 13.", "Update the server."
+            )
+        if connection.exec_driver_sql("SHOW server_encoding").scalar_one() != "UTF8":
+            raise errors.StoreError(
+                f"The database of the library {self._url} is not in UTF-8.",
+                "Create one with: createdb --encoding=UTF8 --template=template0",
+            )
+        if connection.exec_driver_sql(f"SELECT to_regclass('{SCHEMA}.formats')").scalar_one() is None:
+            return None
+        table = schema.formats
+        row = connection.execute(select(table.c.format, table.c.read_format)).one()
+        return int(row[0]), int(row[1])
+
+    def _readable(self, found: int, needed: int) -> int | None:
+        if needed > schema.FORMAT:
+            raise errors.too_new(self._url, found, needed)
+        return found if found > schema.FORMAT else None
+
+    def _refuse_foreign(self, connection: Connection) -> None:
+        query = "SELECT count(*) FROM pg_tables WHERE schemaname = %s"
+        if connection.exec_driver_sql(query, (SCHEMA,)).scalar_one():
+            raise errors.StoreError(
+                f"The schema {SCHEMA} of {self._url} is not a library but has tables of another program.",
+                "Choose another database with --store.",
+                unchanged=True,
+            )
+
+
+def _connect(url: ServerUrl) -> "psycopg.Connection[tuple[object, ...]]":
+    try:
+        given = conninfo.conninfo_to_dict(url.for_libpq)
+    except psycopg.Error:
+        raise errors.StoreError(
+            f"The URL of the library, {url}, has a parameter that libpq does not know.",
+            "See “Parameter Key Words” in the manual of PostgreSQL.",
+        ) from None
+    return psycopg.connect(conninfo.make_conninfo("", **{**_CONNECTION, **given, **dict(url.secrets)}))
+
+
+class _TextDumper(StrDumper):
+    """Text with NUL characters replaced, which PostgreSQL text cannot store."""
+
+    def dump(self, obj: str) -> bytes | bytearray | memoryview | None:
+        return super().dump(obj.replace("\0", "\ufffd"))
+
+
+def _prepare(connection: "psycopg.Connection[tuple[object, ...]]", _record: object) -> None:
+    connection.adapters.register_dumper(str, _TextDumper)
+    with connection.cursor() as cursor:
+        cursor.execute(_SESSION.encode())
+    connection.commit()
+
+
+class ServerRunConnection(RunConnection):
+    """Connection to a library on a server; connects again after the connection was lost."""
+
+    copyable = False
+    marked = True
+
+    def __init__(self, database: ServerDatabase, run_id: str) -> None:
+        super().__init__(database, run_id)
+        self._server = database
+
+    def connected(self, patience: float = PATIENCE) -> Connection:
+        """Return the connection, made anew if it was lost. Raises StoreError."""
+        if self._connection is None:
+            self._connection = self._server.connect()
+        return with_patience(self._connection, patience, adding=True)
+
+    def close(self, *, damaged: bool = False) -> None:  # noqa: ARG002 (there is no file to spare)
+        """Close the connection."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(DBAPIError, psycopg.Error):
+                connection.close()
+
+    def folder(self) -> None:
+        """Return None: a run that cannot be stored is saved in the user's own folder."""
+
+    def check_pages(self, seconds: float | None) -> None:
+        """Check nothing: the server checks the pages that it reads (initdb --data-checksums)."""
+
+    def regain(self, error: errors.StoreError, written: Written) -> None:  # noqa: ARG002 (verified at the end)
+        """After losing the connection, make a new one next time."""
+        if isinstance(error, errors.StoreLostError):
+            if self._connection is not None:
+                with suppress(DBAPIError, psycopg.Error):
+                    self._connection.invalidate()
+            self.close()
+
+    def was_committed(self, batch: str) -> bool:
+        """Return whether the commit marked `batch` succeeded; waits until its transaction has ended. Raises StoreError.
+
+        Numbers of transactions would not do: a server that crashes gives that of a lost one to another.
+        """
+        with self._server.writing() as connection:
+            runs = schema.runs.c
+            return connection.execute(select(runs.batch).where(runs.id == self._run_id)).scalar() == batch
+
+    def copy_to(self, path: Path) -> None:
+        """Raise StoreError: there is no file."""
+        raise errors.StoreError(f"No copy of the library is made at {path}.")

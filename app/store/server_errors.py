@@ -1,0 +1,66 @@
+"""Errors of PostgreSQL as messages. None has a password: neither libpq nor the URL that is shown contains it."""
+
+import re
+
+import psycopg
+
+from app.library_location import ServerUrl
+from app.store.errors import (
+    ReadOnlyError,
+    StoreBusyError,
+    StoreError,
+    StoreFullError,
+    StoreLostError,
+    no_permission,
+)
+
+_BUSY = frozenset({"55P03", "40001", "40P01"})
+"""lock_not_available, serialization_failure, deadlock_detected (https://www.postgresql.org/docs/current/errcodes-appendix.html)."""
+
+_LOST = ("08", "57P", "25P03", "53300")
+"""Beginnings of the codes of lost, ended and refused connections."""
+
+_SIGN_IN = "To give the password, set PGPASSWORD or write it to ~/.pgpass (mode 0600); it is in no plan and no log."
+
+
+def translated(error: BaseException | None, url: ServerUrl) -> StoreError:
+    """Return the StoreError for an error of the driver."""
+    code = getattr(error, "sqlstate", None) or ""
+    reason = _reason(error, url)
+    known = {
+        **dict.fromkeys(_BUSY, StoreBusyError(f"The library {url} is locked by another program.", "Wait for it.")),
+        "53100": StoreFullError(f"No space left on the server for the library {url}.", "Free space on its disk."),
+        "42501": no_permission(url),
+    }
+    if code in known:
+        return known[code]
+    if code == "25006":
+        return ReadOnlyError(
+            f"The library {url} is read-only: {reason}.",
+            "To measure, pin or delete, use the primary server, or another library with --store.",
+        )
+    if isinstance(error, psycopg.OperationalError) and (not code or code.startswith(_LOST)):
+        return StoreLostError(f"The connection to the library {url} failed: {reason}.", _remedy(reason))
+    if code.startswith("28") or code == "3D000":
+        return StoreLostError(f"The library {url} cannot be opened: {reason}.", _remedy(reason))
+    return StoreError(f"The library {url} failed: {reason}.")
+
+
+def _remedy(reason: str) -> str:
+    if "password" in reason:
+        return _SIGN_IN
+    if "does not exist" in reason and "database" in reason:
+        return "Create it with: createdb --encoding=UTF8 --template=template0 NAME"
+    if "certificate" in reason or "SSL" in reason:
+        return "Set sslmode and sslrootcert in the URL, as in the manual of libpq."
+    return "Check that the server runs and that this computer reaches it: pg_isready."
+
+
+def _reason(error: BaseException | None, url: ServerUrl) -> str:
+    """Return the first sentence of an error, without passwords."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    text = lines[0] if lines else "unknown error"
+    several = [line for line in lines if line.startswith("- host")]  # of each address that was tried
+    text = several[0].split("error: ", 1)[-1] if several else text
+    text = re.sub(r"^(connection failed: )?(connection to server .*? failed: )?(FATAL: +|ERROR: +)?", "", text)
+    return url.redacted(text).rstrip(". ")
