@@ -9,7 +9,7 @@ from suites.command_line import CommandSyntax, Respelled, Words
 from suites.dd.output import ELAPSED
 from suites.equivalents import Traits
 from suites.facts import Facts, cpus_for
-from suites.identities import Identities, Line, Product, in_text
+from suites.identities import Identities, PrintedLine, Product, in_text
 from suites.line_parser import LineParser
 from suites.oltp.server import SERVER, is_named, is_started_here, server_version
 from suites.output_reading import NAMED_SERVER, StatedLine, by_parser
@@ -219,13 +219,13 @@ _STATED = (
 
 _IDENTITIES = Identities(
     (
-        Line(
+        PrintedLine(
             re.compile(
                 r"\s*(?P<count>\d{1,15}) requests in (?P<seconds>\d{1,9}(?:\.\d{1,3})?)(?P<seconds_unit>ms|s|m|h),"
             ),
             units={"ms": (0.001,), "s": (1.0,), "m": (60.0,), "h": (3600.0,)},
         ),
-        Line(re.compile(r"\s*Requests/sec: +(?P<rate>\d{1,15}(?:\.\d{1,3})?)$")),
+        PrintedLine(re.compile(r"\s*Requests/sec: +(?P<rate>\d{1,15}(?:\.\d{1,3})?)$")),
     ),
     (Product(text="requests / time", result="rate", factors=("count",), divisors=("seconds",), unit=Unit.PER_SECOND),),
 )

@@ -185,7 +185,7 @@ class Total:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class PrintedLine:
     """A kind of line: each named group of `pattern` is a printed number.
 
     A group NAME_unit is its unit, whose factors `units` has; any other name that ends in “_” is text. `cut` are those
@@ -236,7 +236,7 @@ class Identities:
     is the name of that result.
     """
 
-    lines: tuple[Line, ...]
+    lines: tuple[PrintedLine, ...]
     rules: tuple[Identity, ...] = ()
     begins: re.Pattern[str] | None = None
 

@@ -21,7 +21,7 @@ from suites.equivalents import (
     tool_difference,
 )
 from suites.facts import Directory, Facts
-from suites.identities import BINARY, DECIMAL, Ascending, Identities, Line, Product, in_text
+from suites.identities import BINARY, DECIMAL, Ascending, Identities, PrintedLine, Product, in_text
 from suites.line_parser import LineParser
 from suites.output_reading import StatedLine, by_parser
 from suites.outputs import OutputFormat, ParsedTrial, TrialParser
@@ -325,7 +325,7 @@ _PRINTED_UNITS = {
 }  # fmt: skip
 _IDENTITIES = Identities(
     (
-        Line(
+        PrintedLine(
             re.compile(
                 rf"(?P<count>\d{{1,15}}) requests completed in (?P<seconds>{_NUMBER}) (?P<seconds_unit>\w{{1,5}}), "
                 rf"(?P<size>{_NUMBER}) (?P<size_unit>[KMGTP]?i?B) (?:read|written), "
@@ -345,7 +345,7 @@ _IDENTITIES = Identities(
             _PRINTED_UNITS,
             cut=frozenset({"rate"}),
         ),
-        Line(
+        PrintedLine(
             re.compile(
                 rf"min/avg/max/mdev = (?P<min>{_NUMBER}) (?P<min_unit>\w{{1,5}}) / "
                 rf"(?P<avg>{_NUMBER}) (?P<avg_unit>\w{{1,5}}) / "

@@ -22,7 +22,7 @@ from suites.command_line import CommandSyntax
 from suites.dd.output import ELAPSED
 from suites.equivalents import Traits
 from suites.facts import Facts
-from suites.identities import Identities, Line, Product, in_text
+from suites.identities import Identities, PrintedLine, Product, in_text
 from suites.line_parser import LineParser
 from suites.oltp.server import ADDRESS, SERVER, is_named, is_started_here, server_version
 from suites.output_reading import NAMED_ELSEWHERE, StatedLine, by_parser
@@ -290,8 +290,8 @@ _LINE = re.compile(
 
 _IDENTITIES = Identities(
     (
-        Line(re.compile(r"\s*(?P<count>\d{1,12}) requests completed in (?P<seconds>\d{1,9}(?:\.\d{1,3})?) seconds")),
-        Line(re.compile(r"\s*(?:throughput summary: )?(?P<rate>\d{1,15}(?:\.\d{1,3})?) requests per second$")),
+        PrintedLine(re.compile(r"\s*(?P<count>\d{1,12}) requests completed in (?P<seconds>\d{1,9}(?:\.\d{1,3})?) sec")),
+        PrintedLine(re.compile(r"\s*(?:throughput summary: )?(?P<rate>\d{1,15}(?:\.\d{1,3})?) requests per second$")),
     ),
     (Product(text="requests / time", result="rate", factors=("count",), divisors=("seconds",), unit=Unit.PER_SECOND),),
     begins=_TITLE,

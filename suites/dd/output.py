@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from suites.identities import BINARY, DECIMAL, Identities, Line, Product
+from suites.identities import BINARY, DECIMAL, Identities, PrintedLine, Product
 from suites.line_parser import MAXIMUM_LINE
 from suites.outputs import ParsedTrial
 from suites.tool_messages import printable_message
@@ -45,12 +45,12 @@ _RATE = Product(
 _OTHER = Product(text="bytes", result="other", factors=("size",), unit=Unit.BYTE)
 
 
-def _report_lines(space: str, units: Mapping[str, tuple[float, ...]]) -> tuple[Line, Line]:
+def _report_lines(space: str, units: Mapping[str, tuple[float, ...]]) -> tuple[PrintedLine, PrintedLine]:
     """Return the parts of a report: its rate, and its size in another unit."""
     size = r"^\s*(?P<size>[0-9]{1,18})\s?[^\W\d_][^\n]"
     unit = "[kKMGTP]?i?B"
     return (
-        Line(
+        PrintedLine(
             re.compile(
                 rf"{size}{{0,200}}?(?<![0-9.,'])(?P<seconds>{_PLAIN}(?:e[-+]?[0-9]{{1,3}})?)\s?s(?:ec|econds)?[,;、，]\s?"
                 rf"(?P<rate>{_PLAIN}){space}(?P<rate_unit>{unit})/s\s*$"
@@ -58,7 +58,9 @@ def _report_lines(space: str, units: Mapping[str, tuple[float, ...]]) -> tuple[L
             (_RATE,),
             units,
         ),
-        Line(re.compile(rf"{size}{{0,40}}?\((?P<other>{_PLAIN}){space}(?P<other_unit>{unit})[,)]"), (_OTHER,), units),
+        PrintedLine(
+            re.compile(rf"{size}{{0,40}}?\((?P<other>{_PLAIN}){space}(?P<other_unit>{unit})[,)]"), (_OTHER,), units
+        ),
     )
 
 
@@ -66,7 +68,7 @@ IDENTITIES = Identities(
     (
         *_report_lines(r"\s", _DECIMAL),
         *_report_lines("", _EITHER),
-        Line(
+        PrintedLine(
             re.compile(
                 rf"^\s*(?P<size>[0-9]{{1,18}}) bytes .*transferred in (?P<seconds>{_PLAIN}) sec(?:s|onds)? "
                 r"\((?P<rate>[0-9]{1,15}) bytes/sec\)"

@@ -11,8 +11,8 @@ from suites.identities import (
     DECIMAL,
     Ascending,
     Identities,
-    Line,
     Member,
+    PrintedLine,
     Product,
     broken,
     in_text,
@@ -55,25 +55,25 @@ def _iops(operation: str) -> Product:
     )
 
 
-def _rates(operation: str) -> tuple[Line, Line]:
+def _rates(operation: str) -> tuple[PrintedLine, PrintedLine]:
     """Return the line of a direction, of fio 3 and 2; `operation` begins the names of what the job counts later."""
     iops = rf"(?P<{operation}_iops>{_N})(?P<{operation}_iops_unit>[kKMG]?)"
     cut = frozenset({f"{operation}_iops", f"{operation}_runtime"})
     runtime = rf"(?P<{operation}_runtime>\d{{1,12}})msec"
     return (
-        Line(
+        PrintedLine(
             re.compile(rf"^\s*{operation}: IOPS={iops}, BW=[^(]*(?:\([^)]*\))?\([^/]*/{runtime}\)"),
             units=DECIMAL,
             cut=cut,
         ),
-        Line(re.compile(rf"^\s*{operation}\s*: io=.*, iops={iops} *, runt= *{runtime}"), units=DECIMAL, cut=cut),
+        PrintedLine(re.compile(rf"^\s*{operation}\s*: io=.*, iops={iops} *, runt= *{runtime}"), units=DECIMAL, cut=cut),
     )
 
 
 _JOB = Identities(
     (
         *(line for operation in OPERATIONS for line in _rates(operation)),
-        Line(
+        PrintedLine(
             re.compile(
                 r"^\s*issued\b.*?total=(?:r=)?(?P<read_ios>\d{1,18})[,/](?:w=)?(?P<write_ios>\d{1,18})[,/]"
                 r"(?:d=)?(?P<trim_ios>\d{1,18})"
@@ -87,7 +87,7 @@ _JOB = Identities(
 
 _LINES = Identities(
     (
-        Line(
+        PrintedLine(
             re.compile(
                 rf"^\s*(?:{_OPERATION}): IOPS=\S+ BW=(?P<bandwidth>{_N})(?P<bandwidth_unit>[kKMGT]?i?B)/s"
                 rf"(?: \((?P<other>{_N})(?P<other_unit>[kKMGT]?i?B)/s\))?"
@@ -97,7 +97,7 @@ _LINES = Identities(
             {**_BYTES, "B": (1.0,)},
             cut=frozenset({"runtime"}),
         ),
-        Line(
+        PrintedLine(
             re.compile(
                 rf"^\s*(?:{_OPERATION})\s*: io=(?P<size>{_N})(?P<size_unit>[KMGT]?B), bw=(?P<bandwidth>{_N})"
                 r"(?P<bandwidth_unit>[KMGT]?B)/s, .*runt= *(?P<runtime>\d{1,12})msec"
@@ -106,7 +106,7 @@ _LINES = Identities(
             {**_OLD_BYTES, "B": (1.0,)},
             cut=frozenset({"runtime"}),
         ),
-        Line(
+        PrintedLine(
             re.compile(
                 rf"^\s*(?:slat|clat|lat|sync) \([num]sec\) *: min= *(?P<min>{_N})(?P<min_unit>[kKMG]?), "
                 rf"*max= *(?P<max>{_N})(?P<max_unit>[kKMG]?), *avg= *(?P<avg>{_N})(?P<avg_unit>[kKMG]?),"

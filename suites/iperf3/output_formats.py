@@ -10,8 +10,8 @@ from suites.identities import (
     BINARY,
     DECIMAL,
     Identities,
-    Line,
     Member,
+    PrintedLine,
     Product,
     Total,
     broken,
@@ -73,7 +73,7 @@ _OVERFLOW = re.compile(r"\d/2147483647 \(")
 
 IDENTITIES = Identities(
     (
-        Line(
+        PrintedLine(
             _PRINTED_ROW,
             (_RATE, _LOSS),
             _UNITS,

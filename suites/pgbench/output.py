@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from suites.base import Command
 from suites.disk import MIB
 from suites.host_files import HostFile
-from suites.identities import Identities, Line, Product
+from suites.identities import Identities, PrintedLine, Product
 from suites.line_parser import LineParser
 from suites.oltp.server import server_version
 from suites.outputs import ParsedTrial
@@ -64,12 +64,12 @@ _OVERHANG = 0.1
 
 IDENTITIES = Identities(
     (
-        Line(re.compile(r"number of transactions actually processed: (?P<count>\d{1,15})(?:/\d+)?$")),
-        Line(re.compile(r"number of clients: (?P<clients>\d{1,9})$")),
-        Line(re.compile(r"duration: (?P<seconds>\d{1,9}) s$"), errors={"seconds": 0.5}),
-        Line(re.compile(r"latency average(?: =|:) (?P<mean>\d{1,12}(?:[.,]\d{1,9})?) ms$")),
-        Line(re.compile(r"rate limit schedule lag: avg (?P<lag>\d{1,12}(?:[.,]\d{1,9})?) ")),
-        Line(re.compile(r"tps = (?P<rate>\d{1,12}(?:[.,]\d{1,9})?) \((?:without|excluding|including)")),
+        PrintedLine(re.compile(r"number of transactions actually processed: (?P<count>\d{1,15})(?:/\d+)?$")),
+        PrintedLine(re.compile(r"number of clients: (?P<clients>\d{1,9})$")),
+        PrintedLine(re.compile(r"duration: (?P<seconds>\d{1,9}) s$"), errors={"seconds": 0.5}),
+        PrintedLine(re.compile(r"latency average(?: =|:) (?P<mean>\d{1,12}(?:[.,]\d{1,9})?) ms$")),
+        PrintedLine(re.compile(r"rate limit schedule lag: avg (?P<lag>\d{1,12}(?:[.,]\d{1,9})?) ")),
+        PrintedLine(re.compile(r"tps = (?P<rate>\d{1,12}(?:[.,]\d{1,9})?) \((?:without|excluding|including)")),
     ),
     (
         Product(

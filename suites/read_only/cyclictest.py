@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from suites.base import StepEvidence
 from suites.checks import Check, CheckOutcome
-from suites.identities import Ascending, Identities, Line, noted
+from suites.identities import Ascending, Identities, PrintedLine, noted
 from suites.outputs import OutputFormat, ToolOutput
 from suites.parameters import Parameter, Type, Value
 from suites.programs import Program
@@ -29,7 +29,7 @@ _TOTAL = re.compile(r"# Total: (\d{1,12})")
 ENOUGH_CYCLES = 100_000
 """Wake-ups from which a longest latency says something about rare ones."""
 
-IDENTITIES = Identities((Line(_THREAD, (Ascending(("min", "avg", "max"), Unit.MICROSECOND),)),))
+IDENTITIES = Identities((PrintedLine(_THREAD, (Ascending(("min", "avg", "max"), Unit.MICROSECOND),)),))
 """Identities of the line of a thread."""
 
 PRIORITY = Parameter(

@@ -7,7 +7,7 @@ from typing import Any
 
 from suites.base import StepEvidence
 from suites.checks import Check, CheckOutcome
-from suites.identities import Ascending, Identities, Line, Member, broken, json_numbers, negative_members, noted
+from suites.identities import Ascending, Identities, Member, PrintedLine, broken, json_numbers, negative_members, noted
 from suites.outputs import OutputFormat, ToolOutput
 from suites.parameters import Parameter, Type, Value, flag_parameter
 from suites.programs import Program
@@ -184,8 +184,8 @@ _ROW = re.compile(rf"{_MEAN.pattern.replace('?P<', '?P<time_')}|{_RANGE.pattern}
 _SECONDS = {"s": (1.0,), "ms": (1e-3,), "µs": (1e-6,), "us": (1e-6,)}
 IDENTITIES = Identities(
     (
-        Line(re.compile(rf"\s*{_MEAN.pattern}"), units=_SECONDS),
-        Line(re.compile(rf"\s*{_RANGE.pattern}"), units=_SECONDS),
+        PrintedLine(re.compile(rf"\s*{_MEAN.pattern}"), units=_SECONDS),
+        PrintedLine(re.compile(rf"\s*{_RANGE.pattern}"), units=_SECONDS),
     ),
     (Ascending(("min", "mean", "max"), Unit.SECOND),),
 )

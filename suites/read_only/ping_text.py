@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from suites.base import StepEvidence
 from suites.checks import Check, CheckOutcome
-from suites.identities import Ascending, Identities, Line, Product, noted
+from suites.identities import Ascending, Identities, PrintedLine, Product, noted
 from suites.iperf3.link import is_loopback
 from suites.outputs import OutputFormat, ToolOutput
 from suites.parameters import Parameter, Type, Value, text_parameter
@@ -41,8 +41,8 @@ FEWEST = 20
 
 IDENTITIES = Identities(
     (
-        Line(_COUNTS, cut=frozenset({"lost"})),
-        Line(_TIMES, (Ascending(("min", "avg", "max"), Unit.MILLISECOND),)),
+        PrintedLine(_COUNTS, cut=frozenset({"lost"})),
+        PrintedLine(_TIMES, (Ascending(("min", "avg", "max"), Unit.MILLISECOND),)),
     ),
     (Product(text="received packets", result="sent", factors=("returned",), at_most=True, slack=0.0),),
 )

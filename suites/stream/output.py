@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from suites.identities import Ascending, Identities, Line, Product
+from suites.identities import Ascending, Identities, PrintedLine, Product
 from suites.line_parser import LineParser
 from suites.outputs import ParsedTrial
 from suites.probe import OutputHeader, ProbeParser, Record
@@ -33,9 +33,9 @@ _ARRAYS = {"Copy": 2, "Scale": 2, "Add": 3, "Triad": 3}
 _PLAIN = r"\d{1,15}(?:\.\d{1,9})?"
 
 
-def _kernel_line(name: str) -> Line:
+def _kernel_line(name: str) -> PrintedLine:
     """Return a kernel's row; its rate and best time are named by it."""
-    return Line(
+    return PrintedLine(
         re.compile(
             rf"{name}: +(?P<{name}_rate>{_PLAIN}) +(?P<avg>{_PLAIN}) +(?P<{name}_min>{_PLAIN}) +(?P<max>{_PLAIN})"
         ),
@@ -45,8 +45,8 @@ def _kernel_line(name: str) -> Line:
 
 IDENTITIES = Identities(
     (
-        Line(re.compile(r"Array size = (?P<elements>\d{1,15}) ")),
-        Line(re.compile(r"This system uses (?P<element>\d{1,2}) bytes per ")),
+        PrintedLine(re.compile(r"Array size = (?P<elements>\d{1,15}) ")),
+        PrintedLine(re.compile(r"This system uses (?P<element>\d{1,2}) bytes per ")),
         *map(_kernel_line, _ARRAYS),
     ),
     tuple(

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from suites.base import Suite
-from suites.identities import Ascending, Identities, Line, Product, in_text
+from suites.identities import Ascending, Identities, PrintedLine, Product, in_text
 from suites.output_reading import StatedLine, by_parser, measured_seconds
 from suites.outputs import OutputFormat, ParsedTrial
 from suites.parameters import Value
@@ -36,38 +36,38 @@ _TITLES = {"least": "min", "mean": "avg", "percentile": "the percentile", "most"
 
 IDENTITIES = Identities(
     (
-        Line(re.compile(rf"\s*(?:events per second|events/s \(eps\)):\s*(?P<rate>{_N})$")),
-        Line(re.compile(rf"\s*(?:total time|time elapsed):\s*(?P<seconds>{_N})s$"), errors={"seconds": _CLOCK}),
-        Line(re.compile(rf"\s*total number of events:\s*(?P<events>{_N})$")),
-        Line(re.compile(r"Number of threads: (?P<threads>\d{1,9})$")),
-        Line(re.compile(rf"\s*min:\s*(?P<least>{_N})(?:ms)?$")),
-        Line(re.compile(rf"\s*avg:\s*(?P<mean>{_N})(?:ms)?$")),
-        Line(re.compile(rf"\s*max:\s*(?P<most>{_N})(?:ms)?$")),
-        Line(re.compile(rf"\s*(?:approx\. +)?\d{{1,3}}(?:th)? percentile:\s*(?P<percentile>{_N})(?:ms)?$")),
-        Line(re.compile(rf"\s*sum:\s*(?P<sum>{_N})$")),
-        Line(re.compile(rf"\s*total time taken by event execution:\s*(?P<busy>{_N})s?$")),
-        Line(re.compile(rf"\s*execution time \(avg/stddev\):\s*(?P<each>{_N})/")),
-        Line(
+        PrintedLine(re.compile(rf"\s*(?:events per second|events/s \(eps\)):\s*(?P<rate>{_N})$")),
+        PrintedLine(re.compile(rf"\s*(?:total time|time elapsed):\s*(?P<seconds>{_N})s$"), errors={"seconds": _CLOCK}),
+        PrintedLine(re.compile(rf"\s*total number of events:\s*(?P<events>{_N})$")),
+        PrintedLine(re.compile(r"Number of threads: (?P<threads>\d{1,9})$")),
+        PrintedLine(re.compile(rf"\s*min:\s*(?P<least>{_N})(?:ms)?$")),
+        PrintedLine(re.compile(rf"\s*avg:\s*(?P<mean>{_N})(?:ms)?$")),
+        PrintedLine(re.compile(rf"\s*max:\s*(?P<most>{_N})(?:ms)?$")),
+        PrintedLine(re.compile(rf"\s*(?:approx\. +)?\d{{1,3}}(?:th)? percentile:\s*(?P<percentile>{_N})(?:ms)?$")),
+        PrintedLine(re.compile(rf"\s*sum:\s*(?P<sum>{_N})$")),
+        PrintedLine(re.compile(rf"\s*total time taken by event execution:\s*(?P<busy>{_N})s?$")),
+        PrintedLine(re.compile(rf"\s*execution time \(avg/stddev\):\s*(?P<each>{_N})/")),
+        PrintedLine(
             re.compile(
                 rf"(?:Total operations|Operations performed): (?P<operations>\d+) \(\s*(?P<operation_rate>{_N}) "
                 r"(?:per second|ops/sec)"
             )
         ),
-        Line(re.compile(rf"(?P<size>{_N}) (?:MiB|MB) transferred \(\s*(?P<bandwidth>{_N}) (?:MiB|MB)/sec")),
-        Line(re.compile(rf"\s*transactions:\s+(?P<transactions>\d+)\s+\(\s*(?P<transaction_rate>{_N}) per sec")),
-        Line(re.compile(rf"\s*queries:\s+(?P<queries>\d+)\s+\(\s*(?P<query_rate>{_N}) per sec")),
-        Line(
+        PrintedLine(re.compile(rf"(?P<size>{_N}) (?:MiB|MB) transferred \(\s*(?P<bandwidth>{_N}) (?:MiB|MB)/sec")),
+        PrintedLine(re.compile(rf"\s*transactions:\s+(?P<transactions>\d+)\s+\(\s*(?P<transaction_rate>{_N}) per sec")),
+        PrintedLine(re.compile(rf"\s*queries:\s+(?P<queries>\d+)\s+\(\s*(?P<query_rate>{_N}) per sec")),
+        PrintedLine(
             re.compile(r"\s*block size: (?P<block>\d+)(?P<block_unit>[KMG]?)iB$"),
             units={"": (2.0**-20,), "K": (2.0**-10,), "M": (1.0,), "G": (2.0**10,)},
         ),
-        Line(
+        PrintedLine(
             re.compile(rf"Block size (?P<file_block>{_N})(?P<file_block_unit>[KMG]?)i?[Bb]\b"),
             units={"": (2.0**-20,), "K": (2.0**-10,), "M": (1.0,), "G": (2.0**10,)},
         ),
-        Line(re.compile(rf"\s*reads/s:\s*(?P<read_rate>{_N})$")),
-        Line(re.compile(rf"\s*writes/s:\s*(?P<write_rate>{_N})$")),
-        Line(re.compile(rf"\s*read, MiB/s:\s*(?P<read_bandwidth>{_N})$")),
-        Line(re.compile(rf"\s*written, MiB/s:\s*(?P<write_bandwidth>{_N})$")),
+        PrintedLine(re.compile(rf"\s*reads/s:\s*(?P<read_rate>{_N})$")),
+        PrintedLine(re.compile(rf"\s*writes/s:\s*(?P<write_rate>{_N})$")),
+        PrintedLine(re.compile(rf"\s*read, MiB/s:\s*(?P<read_bandwidth>{_N})$")),
+        PrintedLine(re.compile(rf"\s*written, MiB/s:\s*(?P<write_bandwidth>{_N})$")),
     ),
     (
         _rate("rate", "events", "events / total time"),

@@ -305,9 +305,9 @@ def test_the_block_size_that_a_part_of_fio_does_not_state_follows_from_its_rates
 )
 def test_what_is_recognised_without_a_figure_is_not_read_rather_than_invalid(text: str) -> None:
     found = judged(text)
-    said = found.problem or found.outputs[0].verdict.summary
-    assert said.startswith("Not read: ")
-    assert text.strip().splitlines()[0][:20] in said
+    problem = found.problem or found.outputs[0].verdict.summary
+    assert problem.startswith("Not read: ")
+    assert text.strip().splitlines()[0][:20] in problem
     assert [one.verdict.trust for one in found.outputs] in ([], [Trust.UNDECIDED])
 
 
