@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from app.crosscheck.proposal import Proposal
     from app.distributions.analyses import Analyses
     from app.history import History, HistoryQuery
+    from app.investigation import Investigation
     from app.library_rows import Annotation, LibraryRow, LibraryRows
     from app.outputs.files import Source
     from app.outputs.importing import ImportedOutput
@@ -476,22 +477,26 @@ class LibraryServices(ABC):
 
         Raises WriteError and StoreError.
         """
-        from pathlib import Path as FilePath
-        from tempfile import TemporaryDirectory
-
         from app.output import write_whole
         from app.sharing.html_report import html_report
 
         read = list(self._selection.read(runs))
         ids = list(dict.fromkeys(record.summary.id for record, *_ in read))
         records = [self.load(run) for run in ids]
-        with TemporaryDirectory(prefix="benchwright-") as folder:
-            library = FilePath(folder) / "runs.sqlite3"
-            for _ in self._store.export_runs(ids, library):
-                pass
-            content = library.read_bytes()
+        content = self._library_of(ids)
         samples = {run: self.samples(run) for run in ids}
         return write_whole(path, html_report(records, samples, content, redacted=redacted))
+
+    def _library_of(self, runs: Sequence[str], about: Sequence[Investigation] = ()) -> bytes:
+        """Return a library file with some runs, and the investigations `about` them."""
+        from pathlib import Path as FilePath
+        from tempfile import TemporaryDirectory
+
+        with TemporaryDirectory(prefix="benchwright-") as folder:
+            library = FilePath(folder) / "runs.sqlite3"
+            for _ in self._store.export_runs(runs, library, about=about):
+                pass
+            return library.read_bytes()
 
     def export_card(self, run: str, path: Path) -> Path:
         """Write the picture of the results of a run to `path`. Raises WriteError."""

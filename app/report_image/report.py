@@ -257,7 +257,7 @@ def draw_report(
         comparison = compare(records)
     sheet = Sheet()
     draw_head(sheet, records)
-    found = list(_steps(records))
+    found = list(steps_side_by_side(records))
     if comparison is not None:
         sheet.y += SECTION
         draw_comparison(sheet, comparison)
@@ -306,7 +306,7 @@ def _notes(records: Sequence[RunRecord], comparison: Comparison | None) -> Itera
     yield "Excluded trials", [note for record in records for note in excluded_trials(record)]
 
 
-def _steps(records: Sequence[RunRecord]) -> Iterator[list[Step | None]]:
+def steps_side_by_side(records: Sequence[RunRecord]) -> Iterator[list[Step | None]]:
     """Yield each step of all runs: first those of the baseline, then the others."""
     pairs = [matching_steps(records[0].plan, record.plan) for record in records[1:]]
     for step in records[0].plan.steps:

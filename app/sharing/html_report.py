@@ -11,6 +11,7 @@ from app.output import escaped
 from app.plans.plan import host_label
 from app.records import RunRecord, SampleSeries
 from app.report_image.panels import ReportStep, panels, sweep_plots
+from app.sharing.sections import Section
 from app.sharing.svg_plots import SvgPlot, svg_plot
 from app.sharing.ticket import command_lines
 from app.step_results import basis_text, host_lines, step_results
@@ -27,27 +28,54 @@ LEVEL = 9
 
 
 def html_report(
-    records: Sequence[RunRecord], samples: Mapping[str, SampleSeries], library: bytes, *, redacted: bool
+    records: Sequence[RunRecord],
+    samples: Mapping[str, SampleSeries],
+    library: bytes,
+    *,
+    redacted: bool,
+    title: str = "",
+    sections: Sequence[Section] = (),
 ) -> bytes:
-    """Return the report of runs as HTML with their library file in it. All texts are escaped."""
+    """Return the report of runs as HTML with their library file in it. All texts are escaped.
+
+    `sections` are a document with a `title` that the runs follow as its appendix, without the plots, which it has.
+    """
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, finalize=_printable)
     template = environment.from_string((files("resources") / "report.html").read_text("utf-8"))
     text = template.render(
-        title=", ".join(first_upper(record.plan.name) for record in records),
+        title=title or ", ".join(first_upper(record.plan.name) for record in records),
+        sections=[_section(one) for one in sections],
         version=VERSION,
-        runs=[_run(record, samples) for record in records],
+        runs=[_run(record, {} if sections else samples) for record in records],
         count=count_text(len(records), "run"),
-        sharing="Names, addresses, ids and paths were replaced." if redacted else "Nothing in it was redacted.",
+        sharing=sharing_text(redacted=redacted),
         library=base64.b64encode(gzip.compress(library, LEVEL, mtime=0)).decode(),
     )
     return text.encode("utf-8", "replace")
 
 
+def sharing_text(*, redacted: bool) -> str:
+    """Return whether a report was redacted, as a sentence."""
+    return "Names, addresses, ids and paths were replaced." if redacted else "Nothing in it was redacted."
+
+
 def _printable(value: Any) -> Any:
     """Return a text without control characters, which HTML does not allow."""
     return escaped(value, but="\n\t") if type(value) is str else value
+
+
+def _section(section: Section) -> dict[str, Any]:
+    plots = ((step, svg_plot(panel)) for step, panel in section.panels)
+    return {
+        "title": section.title,
+        "quoted": section.quoted,
+        "lines": section.lines,
+        "table": section.table,
+        "plots": [(step, plot) for step, plot in plots if plot is not None],
+        "code": section.code,
+    }
 
 
 def _run(record: RunRecord, samples: Mapping[str, SampleSeries]) -> dict[str, Any]:
@@ -83,7 +111,7 @@ def _run(record: RunRecord, samples: Mapping[str, SampleSeries]) -> dict[str, An
 
 def _plots(record: RunRecord, samples: Mapping[str, SampleSeries]) -> Iterator[tuple[str, SvgPlot]]:
     number = 0
-    for step in record.plan.steps:
+    for step in record.plan.steps if samples else ():
         shown = ReportStep([record], [step], samples, [])
         for panel in sweep_plots(shown) or panels(shown):
             plot = svg_plot(panel)

@@ -11,8 +11,12 @@ from app.store.run_transfer import RowChange
 from app.store.store import Store
 
 
-def redacted_copy(store: Store, runs: Sequence[str], hosts: Sequence[HostEntry], path: Path) -> Redaction:
+def redacted_copy(
+    store: Store, runs: Sequence[str], hosts: Sequence[HostEntry], path: Path, texts: Sequence[str] = ()
+) -> Redaction:
     """Write redacted copies of finished runs to a new library at `path`; return what was replaced. Raises StoreError.
+
+    `texts` are others about the runs, whose addresses, accounts and paths are replaced too.
 
     The values of all runs are collected before the first is written, so that they are replaced in each.
     """
@@ -33,6 +37,9 @@ def redacted_copy(store: Store, runs: Sequence[str], hosts: Sequence[HostEntry],
         for trial in record.trials:
             for data in store.output(run, trial.trial.id).values():
                 redaction.add_output(data.decode("utf-8", "replace"))
+    for text in texts:
+        redaction.add_output(text)
+        redaction.add_text(text)
     redaction.add_this_computer()
     replacement = redaction.replacement
     for _ in store.export_runs(runs, path, RowChange(replacement.stored, replacement.data)):

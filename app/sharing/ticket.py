@@ -1,6 +1,5 @@
 """Text for a ticket, a forum or a pull request: results, limit, what was excluded, and the commands, in Markdown."""
 
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
@@ -9,6 +8,8 @@ from app.checks.limits import LIMITED_BY
 from app.checks.limits.judge import hypotheses_of, limiter_text
 from app.plans.plan import Step, host_label
 from app.records import RunRecord, SampleSeries
+from app.sharing.markdown import code_block
+from app.sharing.markdown import escaped_markdown as _escaped
 from app.step_results import basis_text, host_lines, step_results
 from app.verdict.listing import listed, without_repetitions
 from app.verdict.steps import step_verdict
@@ -111,8 +112,7 @@ def _reproducer(record: RunRecord) -> list[str]:
     if len(commands) > MOST_COMMANDS:
         last = lines.index(commands[MOST_COMMANDS])
         lines = [*lines[:last], f"# and {len(commands) - MOST_COMMANDS} more commands"]
-    fence = "`" * max(3, 1 + max((len(run) for line in lines for run in re.findall("`+", line)), default=0))
-    return [f"{fence}sh", *lines, fence] if lines else []
+    return code_block(lines)
 
 
 def command_lines(record: RunRecord) -> list[str]:
@@ -129,11 +129,3 @@ def _commands(record: RunRecord) -> Iterator[str]:
         for command in trial.commands:
             if command.purpose is not Purpose.CLEAN_UP:
                 yield f"{command.line}{'  # on the peer' if command.on_peer else ''}"
-
-
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~])")
-
-
-def _escaped(text: str) -> str:
-    """Return `text` on one line, without the marks of Markdown and HTML."""
-    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))

@@ -49,6 +49,7 @@ _QUERIES = (
     "SELECT run_id, name, note, tags, binned FROM annotations",
     "SELECT run_id, reason FROM locks",
     "SELECT name, search FROM saved_searches",
+    "SELECT id, changed FROM investigations",
     "SELECT id, name, version FROM baselines",
     "SELECT baseline, run_id FROM baseline_parts",
     "SELECT id, sessions, ended FROM session_series",

@@ -1,4 +1,4 @@
-"""Tables of the library, format 15. Any change of them needs a new format and a converter from this one.
+"""Tables of the library, format 16. Any change of them needs a new format and a converter from this one.
 
 A change that only adds tables or columns keeps READ_FORMAT, so that older programs can read the new library.
 """
@@ -30,7 +30,7 @@ from sqlalchemy import (
 from sqlalchemy.schema import CreateColumn
 
 APPLICATION_ID = 0x42575231  # "BWR1"; identifies a library, also to file(1)
-FORMAT = 15
+FORMAT = 16
 """Format required to write this library: the file's user_version."""
 
 READ_FORMAT = 6
@@ -436,6 +436,15 @@ saved_searches = Table(  # since format 12
     Column("search", Text, nullable=False),
 )
 
+investigations = Table(  # since format 16: they outlive their runs
+    "investigations",
+    _tables,
+    Column("id", Text, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("changed", Text, nullable=False),
+    Column("content", Text, nullable=False),  # JSON, app.formats.INVESTIGATION_FORMAT
+)
+
 DERIVED = frozenset({run_summaries.name, run_metrics.name, configurations.name, configuration_values.name})
 """Tables that are written anew where they lack a run."""
 
@@ -462,7 +471,7 @@ def rows_of_run(run_id: str) -> Iterator[tuple[Table, Select[Any]]]:
 def upgrade(connection: Connection) -> None:
     """Upgrade a library of any older format: add missing tables and columns, convert pins to baselines.
 
-    Formats 2 to 15 only added tables, columns and indexes, so that no steps in between are needed. Summaries
+    Formats 2 to 16 only added tables, columns and indexes, so that no steps in between are needed. Summaries
     before SUMMARY_FORMAT are written anew later: run_summaries.complete().
     """
     _tables.create_all(connection)
