@@ -406,6 +406,16 @@ class Workstation(HostServices):
         with self.redacted([run for run in found.runs if run in known], found) as source:
             yield source
 
+    def export_investigation_as(
+        self, word: str, files: Sequence[tuple[str, Path]], *, redacted: bool = True
+    ) -> list[Path]:
+        """Write the report of an investigation to files, each with its format; return them."""
+        if not redacted:
+            return [self.export_investigation(word, path, kind) for kind, path in files]
+        number = self.investigation(word).id
+        with self.redacted_investigation(number) as source:
+            return [source.workstation.export_investigation(number, path, kind, redacted=True) for kind, path in files]
+
     def export_redacted_html(self, runs: Sequence[str], path: Path) -> Path:
         """Write a redacted report as HTML that has the redacted library of the runs in it; return `path`."""
         with self.redacted(runs) as source:

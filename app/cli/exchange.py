@@ -27,6 +27,7 @@ from app.output import write_whole
 from app.outputs.files import has_library, known_host
 from app.plans.plan import ELSEWHERE
 from app.services import Workstation
+from app.sharing.redaction import RedactionPreview
 from suites.errors import BenchwrightError
 
 Writer = Callable[[Workstation, Sequence[str], Path], Iterable[Path]]
@@ -122,7 +123,11 @@ def export(
 def print_redaction(workstation: Workstation, runs: Sequence[str], *, as_json: bool) -> None:
     """Print what a redacted export of `runs` replaces and what stays."""
     with workstation.redacted(runs) as source:
-        preview = source.preview
+        print_preview(source.preview, as_json=as_json)
+
+
+def print_preview(preview: RedactionPreview, *, as_json: bool) -> None:
+    """Print what a redacted export replaces and what stays."""
     if as_json:
         print_json(
             {"replaced": list(map(asdict, preview.replaced)), "ordinary": preview.ordinary, "kept": preview.kept}
