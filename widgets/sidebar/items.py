@@ -82,6 +82,7 @@ class SideState:
             SideItem(SideKind.PAGE, PageName.LIVE, "Queue", str(len(waiting) or ""), "queue", tip=tip), waiting
         )
         yield SideSection(_page(PageName.LIBRARY), tuple(self._library()))
+        yield SideSection(_page(PageName.INVESTIGATIONS))
         if searches := tuple(_search(name, text) for name, text in self.digest.searches.items()):
             head = SideItem(
                 SideKind.PAGE, PageName.LIBRARY, "Saved searches", "", "search", tip="Searches of the library"
