@@ -46,7 +46,7 @@ class EntryKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class InvestigationEntry:
     """An entry. `selectors` are those of its run, or of the sides of a comparison, the baseline first, with whole ids.
 
     `title` names them as they were when it was added: a run may be deleted. The note of a text is the text itself.
@@ -77,7 +77,7 @@ class Investigation:
     id: str
     name: str
     question: str = ""
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[InvestigationEntry, ...] = ()
     conclusion: str = ""
     created: str = ""
     changed: str = ""
@@ -93,7 +93,7 @@ class Investigation:
         own = (self.name, self.question, *(entry.note for entry in self.entries), self.conclusion)
         return tuple(filter(None, own))
 
-    def entry(self, entry_id: str) -> Entry:
+    def entry(self, entry_id: str) -> InvestigationEntry:
         """Return an entry. Raises InvestigationError if it was removed."""
         return self.entries[self.position(entry_id)]
 
@@ -125,7 +125,7 @@ class Investigation:
             return replace(self, conclusion=text)
         return replace(self, entries=tuple(replace(one, note=text) if one.id == where else one for one in self.entries))
 
-    def added(self, entries: Sequence[Entry], at: int | None = None) -> "Investigation":
+    def added(self, entries: Sequence[InvestigationEntry], at: int | None = None) -> "Investigation":
         """Return it with entries inserted at a position, by default at the end. Raises InvestigationError for many."""
         known = {one.id for one in self.entries}
         new = [one for one in entries if one.id not in known]
@@ -156,9 +156,9 @@ def new_id() -> str:
     return secrets.token_hex(5)
 
 
-def text_entry(text: str) -> Entry:
+def text_entry(text: str) -> InvestigationEntry:
     """Return an entry of text."""
-    return Entry(new_id(), EntryKind.TEXT, note=text)
+    return InvestigationEntry(new_id(), EntryKind.TEXT, note=text)
 
 
 def checked(where: str, text: str) -> str:

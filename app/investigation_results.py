@@ -1,11 +1,11 @@
 """Results of the entries of an investigation, read from their runs as these are judged now."""
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from app.comparison.comparison import Comparison
 from app.comparison.selection import RunSelection
-from app.investigation import Entry, EntryKind, Investigation
+from app.investigation import EntryKind, InvestigationEntry
 from app.margins import Margins
 from app.plans.plan import host_label
 from app.records import RunRecord
@@ -23,7 +23,7 @@ class EntryResult:
     is a `problem`, which is a sentence.
     """
 
-    entry: Entry
+    entry: InvestigationEntry
     records: tuple[RunRecord, ...] = ()
     comparison: Comparison | None = None
     deleted: tuple[str, ...] = ()
@@ -64,15 +64,9 @@ def record_title(record: RunRecord) -> str:
     return f"{first_upper(record.summary.name)} on {hosts}{runs}"
 
 
-def entry_results(
-    selection: RunSelection, found: Investigation, margins: Margins, known: Collection[str]
-) -> Iterator[EntryResult]:
-    """Yield the result of each entry in order; `known` are the ids of the runs that the library has."""
-    for entry in found.entries:
-        yield entry_result(selection, entry, margins, known)
-
-
-def entry_result(selection: RunSelection, entry: Entry, margins: Margins, known: Collection[str]) -> EntryResult:
+def entry_result(
+    selection: RunSelection, entry: InvestigationEntry, margins: Margins, known: Collection[str]
+) -> EntryResult:
     """Return the result of an entry. A deleted run, or one that cannot be read, is its problem."""
     deleted = tuple(run for run in entry.runs if run not in known)
     if deleted:
@@ -84,20 +78,20 @@ def entry_result(selection: RunSelection, entry: Entry, margins: Margins, known:
         return EntryResult(entry, problem=str(error))
 
 
-def _text(_selection: RunSelection, entry: Entry, _margins: Margins) -> EntryResult:
+def _text(_selection: RunSelection, entry: InvestigationEntry, _margins: Margins) -> EntryResult:
     return EntryResult(entry)
 
 
-def _run(selection: RunSelection, entry: Entry, _margins: Margins) -> EntryResult:
+def _run(selection: RunSelection, entry: InvestigationEntry, _margins: Margins) -> EntryResult:
     return EntryResult(entry, (selection.record(entry.selectors[0]),))
 
 
-def _comparison(selection: RunSelection, entry: Entry, margins: Margins) -> EntryResult:
+def _comparison(selection: RunSelection, entry: InvestigationEntry, margins: Margins) -> EntryResult:
     comparison, records = selection.compared(entry.selectors, margins)
     return EntryResult(entry, records, comparison)
 
 
-_READERS: dict[EntryKind, Callable[[RunSelection, Entry, Margins], EntryResult]] = {
+_READERS: dict[EntryKind, Callable[[RunSelection, InvestigationEntry, Margins], EntryResult]] = {
     EntryKind.TEXT: _text,
     EntryKind.RUN: _run,
     EntryKind.COMPARISON: _comparison,

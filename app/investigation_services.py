@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC
 from typing import TYPE_CHECKING
 
-from app.investigation import Entry, EntryKind, Investigation, InvestigationError, new_id
+from app.investigation import EntryKind, Investigation, InvestigationEntry, InvestigationError, new_id
 from app.library_services import LibraryServices
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from app.investigation_results import EntryResult
-    from app.sharing.sections import Section
+    from app.sharing.sections import ReportSection
 
 FORMATS = ("html", "markdown", "pdf")
 """What a report can be written as."""
@@ -51,7 +51,7 @@ class InvestigationServices(LibraryServices, ABC):
         """Store a deleted investigation again."""
         return self._store.keep_investigation(found)
 
-    def entry_of(self, selectors: Sequence[str], note: str = "") -> Entry:
+    def entry_of(self, selectors: Sequence[str], note: str = "") -> InvestigationEntry:
         """Return an entry of a run or, with several selectors, of a comparison with the first.
 
         Names, prefixes and baselines become the whole ids of the runs that they mean now. Raises StoreError and
@@ -65,11 +65,11 @@ class InvestigationServices(LibraryServices, ABC):
         if kind is EntryKind.RUN and groups[0][0].published is not None:
             raise InvestigationError("A published table is no run.", "Compare runs with it.")
         whole = tuple(",".join(map(selector_of, group)) for group in groups)
-        entry = Entry(new_id(), kind, whole, note=note)
+        entry = InvestigationEntry(new_id(), kind, whole, note=note)
         title = EntryResult(entry, tuple(map(self._selection.record, whole))).title
-        return Entry(entry.id, kind, whole, title, note)
+        return InvestigationEntry(entry.id, kind, whole, title, note)
 
-    def entry_results(self, entries: Sequence[Entry]) -> Iterator[EntryResult]:
+    def entry_results(self, entries: Sequence[InvestigationEntry]) -> Iterator[EntryResult]:
         """Yield the result of each of some entries as its runs are judged now."""
         from app.investigation_results import entry_result
 
@@ -77,7 +77,7 @@ class InvestigationServices(LibraryServices, ABC):
         for entry in entries:
             yield entry_result(self._selection, entry, self.margins(), known)
 
-    def investigation_sections(self, found: Investigation) -> list[Section]:
+    def investigation_sections(self, found: Investigation) -> list[ReportSection]:
         """Return the report of an investigation as an ordered list of sections."""
         from app.sharing.sections import ReportedEntry, investigation_sections
 

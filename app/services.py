@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from app.events import Event
     from app.hosts.leftovers import Leftover
     from app.hosts.load_probe import LoadProbe
-    from app.investigation import Entry, Investigation
+    from app.investigation import Investigation, InvestigationEntry
     from app.queue.entries import QueueEntry
     from app.queue.run_queue import RunQueue
     from app.records import RunRecord
@@ -375,7 +375,7 @@ class Workstation(HostServices):
 
         known = self._store.known_runs(set(found.runs))
 
-        def entry_of(entry: Entry) -> Entry:
+        def entry_of(entry: InvestigationEntry) -> InvestigationEntry:
             if not known.issuperset(entry.runs):
                 return replace(entry, title="", note=renamed(entry.note))
             groups = self._selection.chosen(entry.selectors) if entry.selectors else []

@@ -10,7 +10,16 @@ import click
 from app.cli.common import Whole, json_verb, plain, print_json, print_table, verb
 from app.cli.exchange import print_preview
 from app.formats import investigation_to_json
-from app.investigation import CONCLUSION, LONGEST_TEXT, MOST_ENTRIES, NAME, QUESTION, Entry, Investigation, text_entry
+from app.investigation import (
+    CONCLUSION,
+    LONGEST_TEXT,
+    MOST_ENTRIES,
+    NAME,
+    QUESTION,
+    Investigation,
+    InvestigationEntry,
+    text_entry,
+)
 from app.investigation_services import FORMATS
 from app.json_converter import Json, published
 from app.services import Workstation
@@ -120,7 +129,7 @@ def add(
     _change(workstation, name, lambda found: found.added(made, place), as_json=as_json)
 
 
-def _entries(workstation: Workstation, runs: Sequence[str], note: str, *, compared: bool) -> list[Entry]:
+def _entries(workstation: Workstation, runs: Sequence[str], note: str, *, compared: bool) -> list[InvestigationEntry]:
     groups = [runs] if compared else [[run] for run in runs]
     return [workstation.entry_of(group, note) for group in groups]
 
@@ -251,7 +260,7 @@ def _print_changed(found: Investigation, *, as_json: bool) -> None:
         click.echo(plain(f"{found.name}  ({found.id}): {len(found.entries)} entries"))
 
 
-def _at(found: Investigation, position: int) -> Entry:
+def _at(found: Investigation, position: int) -> InvestigationEntry:
     if position > len(found.entries):
         raise BenchwrightError(
             f"“{found.name}” has no entry {position}.",

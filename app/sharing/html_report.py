@@ -11,7 +11,7 @@ from app.output import escaped
 from app.plans.plan import host_label
 from app.records import RunRecord, SampleSeries
 from app.report_image.panels import ReportStep, panels, sweep_plots
-from app.sharing.sections import Section
+from app.sharing.sections import ReportSection
 from app.sharing.svg_plots import SvgPlot, svg_plot
 from app.sharing.ticket import command_lines
 from app.step_results import basis_text, host_lines, step_results
@@ -34,7 +34,7 @@ def html_report(
     *,
     redacted: bool,
     title: str = "",
-    sections: Sequence[Section] = (),
+    sections: Sequence[ReportSection] = (),
 ) -> bytes:
     """Return the report of runs as HTML with their library file in it. All texts are escaped.
 
@@ -66,7 +66,7 @@ def _printable(value: Any) -> Any:
     return escaped(value, but="\n\t") if type(value) is str else value
 
 
-def _section(section: Section) -> dict[str, Any]:
+def _section(section: ReportSection) -> dict[str, Any]:
     plots = ((step, svg_plot(panel)) for step, panel in section.panels)
     return {
         "title": section.title,

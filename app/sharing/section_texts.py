@@ -7,10 +7,10 @@ from app.report_image.report import SECTION
 from app.report_image.sheet import BODY, CODE, CONTENT, HEADING, MARGIN, QUIET, SMALL, SURFACE, TITLE, Sheet, wrap
 from app.report_image.tables import ImageColumn, TableCell, TableRow, draw_table
 from app.sharing.markdown import code_block, escaped_markdown
-from app.sharing.sections import Section, SectionTable
+from app.sharing.sections import ReportSection, SectionTable
 
 
-def sections_markdown(title: str, sections: Sequence[Section], footer: str) -> str:
+def sections_markdown(title: str, sections: Sequence[ReportSection], footer: str) -> str:
     """Return a document as Markdown, without its plots. Marks in its texts are escaped."""
     lines = [f"# {escaped_markdown(title)}", ""]
     for section in sections:
@@ -44,7 +44,7 @@ WIDEST = 260
 """Pixels of a column of text at most."""
 
 
-def sections_sheet(title: str, sections: Sequence[Section], footer: str) -> Sheet:
+def sections_sheet(title: str, sections: Sequence[ReportSection], footer: str) -> Sheet:
     """Return a document as a sheet, with its plots."""
     sheet = Sheet()
     sheet.paragraph(title, TITLE)

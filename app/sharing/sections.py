@@ -31,7 +31,7 @@ class SectionTable:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class ReportSection:
     """A part of a document, its content in this order. `quoted` are texts that a person wrote, with their lines."""
 
     title: str
@@ -50,18 +50,18 @@ class ReportedEntry:
     samples: Mapping[str, SampleSeries]
 
 
-def investigation_sections(found: Investigation, entries: Sequence[ReportedEntry]) -> list[Section]:
+def investigation_sections(found: Investigation, entries: Sequence[ReportedEntry]) -> list[ReportSection]:
     """Return question, what was done, the entries in order, and the conclusion. Every figure is from a run."""
     records = list({record.summary.id: record for entry in entries for record in entry.result.records}.values())
     return [
-        Section("Question", (found.question or NO_QUESTION,)),
+        ReportSection("Question", (found.question or NO_QUESTION,)),
         *([_done(records)] if records else []),
         *(_entry(number, entry) for number, entry in enumerate(entries, 1)),
-        Section("Conclusion", (found.conclusion or NO_CONCLUSION,)),
+        ReportSection("Conclusion", (found.conclusion or NO_CONCLUSION,)),
     ]
 
 
-def _done(records: Sequence[RunRecord]) -> Section:
+def _done(records: Sequence[RunRecord]) -> ReportSection:
     """Return what was run, when and where, with the distinct commands."""
     rows = [
         (
@@ -73,27 +73,29 @@ def _done(records: Sequence[RunRecord]) -> Section:
     ]  # fmt: skip
     commands = dict.fromkeys(line for record in records for line in command_lines(record))
     table = SectionTable(("Run", "Started", "Hosts", "Tests", "Trials", "Id"), tuple(rows), frozenset({4}))
-    return Section("What was done", table=table, code="\n".join(commands))
+    return ReportSection("What was done", table=table, code="\n".join(commands))
 
 
 def _moment(started: str) -> str:
     return f"{started[:16].replace('T', ' ')} UTC" if "T" in started else started
 
 
-def _entry(number: int, entry: ReportedEntry) -> Section:
+def _entry(number: int, entry: ReportedEntry) -> ReportSection:
     found = entry.result
     note = (found.entry.note,) if found.entry.note else ()
     if found.entry.kind is EntryKind.TEXT:
-        return Section(f"{number}. Note", note)
+        return ReportSection(f"{number}. Note", note)
     title = f"{number}. {found.title or first_upper(found.entry.kind.value)}"
     if found.problem:
-        return Section(title, note, (found.problem,))
+        return ReportSection(title, note, (found.problem,))
     if found.comparison is not None:
         table = _compared(found.comparison) if found.comparison.rows else None
-        return Section(title, note, tuple(_about(found.comparison)), table, tuple(_plots(entry)))
+        return ReportSection(title, note, tuple(_about(found.comparison)), table, tuple(_plots(entry)))
     (record,) = found.records
     verdict = () if record.verdict is None else (record.verdict.summary,)
-    return Section(title, note, (*verdict, *filter(None, [record.ending])), _results(record), tuple(_plots(entry)))
+    return ReportSection(
+        title, note, (*verdict, *filter(None, [record.ending])), _results(record), tuple(_plots(entry))
+    )
 
 
 def _results(record: RunRecord) -> SectionTable:

@@ -155,9 +155,11 @@ def test_runs_are_added_from_the_library(qtbot: QtBot, window: MainWindow, works
     library.actions_of_runs.investigate.trigger()
     settle(qtbot)
     dialog = next(one for one in QApplication.topLevelWidgets() if isinstance(one, AddDialog))
-    assert dialog.name.currentText() == "Upgrade"
+    assert dialog.known.currentText() == "Upgrade"
+    dialog.known.setCurrentIndex(1)
+    assert not dialog.accept_button.isEnabled()
     assert dialog.way.currentText() == EACH
-    dialog.field.setText("Another")
+    dialog.name.setText("Another")
     dialog.accept_button.click()
     settle(qtbot)
     assert [entry.runs for entry in workstation.investigation("Another").entries] == [

@@ -11,6 +11,7 @@ from widgets.jobs import BackgroundJob
 from widgets.parts.controls import line_edit
 from widgets.parts.dialogs import QuestionDialog
 
+NEW = "New investigation"
 EACH, COMPARED = "Separate runs", "A comparison with the first"
 
 
@@ -24,44 +25,52 @@ class AddDialog(QuestionDialog):
         text = f"Adds {what} to an investigation: a question with runs, notes and a conclusion."
         super().__init__("Add to investigation", text, "Add", parent)
         self._workstation, self._selectors = workstation, tuple(selectors)
-        self.field = line_edit("Investigation", self._check, maxLength=LONGEST_NAME)
-        self.field.setPlaceholderText("Name of a new or an existing one")
-        self.name = QComboBox(editable=True)
-        self.name.setLineEdit(self.field)
-        self.name.setAccessibleName("Investigation")
-        self.name.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+        self.known = QComboBox(minimumContentsLength=40)
+        self.known.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.known.setAccessibleName("Investigation")
+        self.known.addItem(NEW)
+        self.known.currentIndexChanged.connect(self._check)
+        self.name = line_edit("Name of the new investigation", self._check, maxLength=LONGEST_NAME)
         self.way = QComboBox()
+        self.way.setAccessibleName("Add")
         self.way.addItems([COMPARED, EACH] if compared else [EACH, COMPARED])
         self.note = line_edit("Note")
-        self.form.addRow("Investigation", self.name)
+        self.form.addRow("Investigation", self.known)
+        self.form.addRow("Name", self.name)
         self.form.addRow("Add", self.way)
         self.form.setRowVisible(self.way, compared is None and len(selectors) > 1)
         self.form.addRow("Note", self.note)
         self.make_default(self.accept_button)
-        self.name.setFocus()
+        self.known.setFocus()
         self._check()
         BackgroundJob(workstation.investigations, self).start(self._show_known)
 
     def adder(self) -> Callable[[], tuple[Investigation, tuple[str, ...]]]:
         """Return what adds the choice, for the background; it returns the investigation and the ids of new entries."""
         workstation, note, selectors = self._workstation, self.note.text(), self._selectors
-        name = " ".join(self.name.currentText().split())
+        name = " ".join(self.name.text().split()) if self._is_new else self.known.currentText()
+        new = self._is_new
         groups = [selectors] if self.way.currentText() == COMPARED else [(one,) for one in selectors]
 
         def add() -> tuple[Investigation, tuple[str, ...]]:
             made = [workstation.entry_of(group, note) for group in groups]
-            known = {one.name for one in workstation.investigations()}
-            number = name if name in known else workstation.begin_investigation(name).id
+            number = workstation.begin_investigation(name).id if new else name
             _, found = workstation.change_investigation(number, lambda one: one.added(made))
             return found, tuple(one.id for one in made)
 
         return add
 
+    @property
+    def _is_new(self) -> bool:
+        return self.known.currentIndex() == self.known.count() - 1
+
     def _show_known(self, found: Sequence[Investigation]) -> None:
-        typed = self.name.currentText()
-        self.name.addItems([one.name for one in found])
-        self.name.setEditText(typed or (found[0].name if found else ""))
-        self.field.selectAll()
+        """Offer the investigations, the last changed first; a name that was typed meanwhile stays chosen."""
+        self.known.insertItems(0, [one.name for one in found])
+        if not self.name.text():
+            self.known.setCurrentIndex(0)
+        self._check()
 
     def _check(self) -> None:
-        self.accept_button.setEnabled(bool(self.name.currentText().strip()))
+        self.form.setRowVisible(self.name, self._is_new)
+        self.accept_button.setEnabled(not self._is_new or bool(self.name.text().strip()))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import QMimeData, Qt, Signal
 from PySide6.QtWidgets import QAbstractItemView
 
-from app.investigation import Entry, EntryKind, shortened
+from app.investigation import EntryKind, InvestigationEntry, shortened
 from app.investigation_results import EntryResult
 from suites.quantities import first_upper
 from widgets.parts.names import mark_of
@@ -20,7 +20,7 @@ class EntryRow:
     """An entry with its number, and its result; None while that is read."""
 
     number: int
-    entry: Entry
+    entry: InvestigationEntry
     result: EntryResult | None = None
 
     @property
@@ -98,7 +98,7 @@ class EntryTable(Table[EntryRow]):
         self.setDragDropOverwriteMode(False)
         self._entries.dropped.connect(self._drop)
 
-    def show_entries(self, entries: Sequence[Entry], results: dict[str, EntryResult]) -> None:
+    def show_entries(self, entries: Sequence[InvestigationEntry], results: dict[str, EntryResult]) -> None:
         """Show entries with those results that are known."""
         self.show_rows(EntryRow(at, one, results.get(one.id)) for at, one in enumerate(entries, 1))
 
