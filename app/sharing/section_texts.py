@@ -54,7 +54,6 @@ def sections_sheet(title: str, sections: Sequence[ReportSection], footer: str) -
         for text in section.quoted:
             for line in text.splitlines():
                 sheet.paragraph(line, BODY)
-                sheet.y += 0 if line else BODY.leading
         for text in section.lines:
             sheet.paragraph(text, QUIET)
         if section.table is not None:
