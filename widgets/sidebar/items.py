@@ -75,6 +75,7 @@ class SideState:
         yield SideSection(_page(PageName.LIVE, asks or (f"{running} running" if running else "")), titled=False)
         yield SideSection(_page(PageName.COMPARE), titled=False)
         yield SideSection(_page(PageName.JUDGE), titled=False)
+        yield SideSection(_page(PageName.INVESTIGATIONS), titled=False)
         yield SideSection(_page(PageName.HOSTS), tuple(map(self._host, self.hosts)))
         waiting = tuple(self._queue())
         tip = "" if waiting else "Runs that wait for their hosts"
@@ -82,7 +83,6 @@ class SideState:
             SideItem(SideKind.PAGE, PageName.LIVE, "Queue", str(len(waiting) or ""), "queue", tip=tip), waiting
         )
         yield SideSection(_page(PageName.LIBRARY), tuple(self._library()))
-        yield SideSection(_page(PageName.INVESTIGATIONS))
         if searches := tuple(_search(name, text) for name, text in self.digest.searches.items()):
             head = SideItem(
                 SideKind.PAGE, PageName.LIBRARY, "Saved searches", "", "search", tip="Searches of the library"
