@@ -33,6 +33,7 @@ SECOND = Made(
     "20260102-000000-0002", iops=[one * 1.2 for one in (412e3, 409e3, 415e3, 411e3, 413e3, 410e3, 414e3, 412e3)],
     samples=20, host="web-1", name="nightly disk", trust=Trust.DOUBTFUL,
 )  # fmt: skip
+TEXT, ASKED = "Nothing else was changed.", "faster since the kernel upgrade?"
 HOSTILE = "<script>alert(1)</script> {{ 7*7 }} | **bold** [x](javascript:1)\n\n# head"
 
 
@@ -47,11 +48,11 @@ def workstation(tmp_path: Path) -> Iterator[Workstation]:
 @pytest.fixture
 def found(workstation: Workstation) -> Investigation:
     """An investigation with a run, a comparison and a text."""
-    made = workstation.begin_investigation("Kernel upgrade", "Is web-1 faster since the kernel upgrade?")
+    made = workstation.begin_investigation("Kernel upgrade", f"Is web-1 {ASKED}")
     entries = [
         workstation.entry_of([FIRST.run_id], "Before, on web-1."),
         workstation.entry_of([FIRST.run_id, SECOND.run_id], "The change."),
-        text_entry("Nothing else was changed."),
+        text_entry(TEXT),
     ]
     return workstation.change_investigation(made.id, lambda one: one.added(entries).written(CONCLUSION, "Yes."))[1]
 
@@ -104,7 +105,7 @@ def test_a_deleted_run_is_named_as_deleted(workstation: Workstation, found: Inve
     assert run.problem == f"Run deleted: {FIRST.run_id}."
     assert "Nightly disk on web-1" in run.title
     assert comparison.deleted == (FIRST.run_id,)
-    assert (text.problem, text.entry.note) == ("", "Nothing else was changed.")
+    assert (text.problem, text.entry.note) == ("", TEXT)
 
 
 def test_results_are_those_of_the_runs_now(workstation: Workstation, found: Investigation) -> None:
@@ -151,7 +152,7 @@ def test_html_report_is_ordered_valid_and_imported(
     text = path.read_text()
     html5lib.HTMLParser(strict=True, namespaceHTMLElements=False).parse(text)
     places = [text.index(part) for part in (
-        "<h2>Question</h2>", "since the kernel upgrade?", "What was done",
+        "<h2>Question</h2>", ASKED, "What was done",
         "1. Nightly disk", "Before, on web-1.", "412.0k IOPS",
         "<svg", "2. Nightly disk", "The change.", "3. Note", "<h2>Conclusion</h2>", "Yes.",
     )]  # fmt: skip
@@ -172,7 +173,7 @@ def test_redacted_reports_have_no_name_and_the_texts(
     for kind, path in files[:2]:
         text = path.read_text()
         assert "web-1" not in text, kind
-        assert "faster since the kernel upgrade?" in text
+        assert ASKED in text
         assert "host-A" in text
     assert (tmp_path / "r.pdf").read_bytes().startswith(b"%PDF")
     target = Workstation(tmp_path / "target.sqlite3", tmp_path / "hosts.toml")

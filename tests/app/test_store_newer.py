@@ -20,11 +20,11 @@ from tests.program import BAD_INPUT, benchwright
 
 __all__ = ["store"]  # a fixture
 
-NEWER = f"read-only: its format 17 is newer than {FORMAT}, the newest"
+NEWER = f"read-only: its format 18 is newer than {FORMAT}, the newest"
 
 
 def make_newer(path: Path, read_format: int | None) -> bytes:
-    """Make the library what a Benchwright of format 17 would have made of it; return the file."""
+    """Make the library what a Benchwright of format 18 would have made of it; return the file."""
     connection = sqlite3.connect(path)
     connection.execute("ALTER TABLE runs ADD COLUMN weather TEXT")
     connection.execute("CREATE TABLE tides (id INTEGER PRIMARY KEY, height REAL)")
@@ -32,7 +32,7 @@ def make_newer(path: Path, read_format: int | None) -> bytes:
         connection.execute("DROP TABLE formats")
     else:
         connection.execute("UPDATE formats SET read_format = ?", (read_format,))
-    connection.execute("PRAGMA user_version = 17")
+    connection.execute("PRAGMA user_version = 18")
     connection.commit()
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     connection.close()
@@ -113,13 +113,13 @@ def test_runs_without_an_end_stay_as_they_are_in_a_newer_store(store: Store) -> 
     assert store.path.read_bytes() == before
 
 
-@pytest.mark.parametrize(("read_format", "shown"), [(17, ""), (16, r" \(readable from format 16\)"), (None, "")])
+@pytest.mark.parametrize(("read_format", "shown"), [(18, ""), (17, r" \(readable from format 17\)"), (None, "")])
 def test_a_newer_store_that_takes_more_to_read_is_refused(store: Store, read_format: int | None, shown: str) -> None:
     record(store, RUN, run_events.run_events(RUN))
     store.close()
     before = make_newer(store.path, read_format)
     with pytest.raises(
-        StoreError, match=f"has format 17{shown}; this Benchwright supports formats up to {FORMAT}"
+        StoreError, match=f"has format 18{shown}; this Benchwright supports formats up to {FORMAT}"
     ) as reported:
         Store(store.path).runs()
     assert "--store" in reported.value.remedy
