@@ -10,6 +10,7 @@ from functools import lru_cache
 from types import GenericAlias
 from typing import Any, TypeVar
 
+from app.investigation import Investigation
 from app.json_converter import Json, converter, published, short
 from app.plans.plan import FORMATS as PLAN_FORMATS
 from app.plans.plan import Plan
@@ -27,6 +28,7 @@ FACTS_FORMAT = "benchwright-facts/1"
 CALIBRATION_FORMATS = ("benchwright-calibration/1", "benchwright-calibration/2")
 """Since 2 without a margin and the false alarms of an A/A test, which are ignored in 1."""
 
+INVESTIGATION_FORMAT = "benchwright-investigation/1"
 
 SIZE_LIMIT = 32 * 2**20
 """Largest accepted document in bytes; facts take about 20 KiB."""
@@ -110,6 +112,16 @@ def calibration_to_json(found: Calibration) -> Json:
 def calibration_from_json(data: object) -> Calibration:
     """Read the JSON of calibration_to_json(); raise FormatError naming the invalid field."""
     return _structure(_body(data, "The calibration", *CALIBRATION_FORMATS), Calibration, "The calibration")
+
+
+def investigation_to_json(found: Investigation) -> Json:
+    """Return the public and stored JSON of an investigation."""
+    return {"format": INVESTIGATION_FORMAT, **published(found)}
+
+
+def investigation_from_json(data: object) -> Investigation:
+    """Read the JSON of investigation_to_json(); raise FormatError naming the invalid field."""
+    return _structure(_body(data, "The investigation", INVESTIGATION_FORMAT), Investigation, "The investigation")
 
 
 def plan_to_json(plan: Plan) -> Json:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from app.crosscheck.proposal import Proposal
     from app.distributions.analyses import Analyses
     from app.history import History, HistoryQuery
+    from app.investigation import Investigation
     from app.library_location import Location
     from app.library_rows import Annotation, LibraryRow, LibraryRows
     from app.outputs.files import Source
@@ -582,19 +583,12 @@ class LibraryServices(ABC):
 
         Several runs, and the sides of one duet, are compared as in compare(). Raises WriteError and StoreError.
         """
-        from pathlib import Path as FilePath
-        from tempfile import TemporaryDirectory
-
         from app.output import write_whole
         from app.sharing.html_report import html_report
 
         records = self._single_runs(runs)
         ids = [record.summary.id for record in records]
-        with TemporaryDirectory(prefix="benchwright-") as folder:
-            library = FilePath(folder) / "runs.sqlite3"
-            for _ in self._store.export_runs(ids, library):
-                pass
-            content = library.read_bytes()
+        content = self._library_of(ids)
         samples = {run: self.samples(run) for run in ids}
         compared = self._compared_runs(runs, margins, overruled, tested)
         return write_whole(path, html_report(records, samples, content, compared, redacted=redacted))
@@ -644,6 +638,17 @@ class LibraryServices(ABC):
         comparison = self.compare(sides, margins, overruled, tested)
         samples = {record.summary.id: series for record, series in pairs}
         return ComparedRuns(comparison, [record for record, _ in pairs], samples)
+
+    def _library_of(self, runs: Sequence[str], about: Sequence[Investigation] = ()) -> bytes:
+        """Return a library file with some runs, and the investigations `about` them."""
+        from pathlib import Path as FilePath
+        from tempfile import TemporaryDirectory
+
+        with TemporaryDirectory(prefix="benchwright-") as folder:
+            library = FilePath(folder) / "runs.sqlite3"
+            for _ in self._store.export_runs(runs, library, about=about):
+                pass
+            return library.read_bytes()
 
     def export_card(self, run: str, path: Path) -> Path:
         """Write the picture of the results of a run to `path`. Raises WriteError."""

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from app.events import Event
     from app.hosts.leftovers import Leftover
     from app.hosts.load_probe import LoadProbe
+    from app.investigation import Investigation, InvestigationEntry
     from app.queue.entries import QueueEntry
     from app.queue.run_queue import RunQueue
     from app.records import RunRecord
@@ -339,12 +340,15 @@ class Workstation(HostServices):
             yield from mark.noted(attached(request, taken, self._store, self._selection.record, self._use_library))
 
     @contextmanager
-    def redacted(self, runs: Sequence[str], keep: Collection[Keep] = ()) -> Iterator[RedactedRuns]:
+    def redacted(
+        self, runs: Sequence[str], keep: Collection[Keep] = (), about: Investigation | None = None
+    ) -> Iterator[RedactedRuns]:
         """Give the services on a copy of `runs` in which what identifies hosts and people is replaced.
 
-        Everything that is exported from it is redacted, for it has nothing else. `keep` are free texts to keep. The
-        copy is removed at the end.
+        Everything that is exported from it is redacted, for it has nothing else. `keep` are free texts to keep. With
+        an investigation `about` the runs, the copy has that too. The copy is removed at the end.
         """
+        from app.comparison.selectors import selector_of
         from app.sharing.redacted_copy import preview_of, redacted_copy
 
         chosen = [[one for one in group if one.published is None] for group in self._selection.chosen(runs)]
@@ -353,10 +357,14 @@ class Workstation(HostServices):
         ids = list(dict.fromkeys(one.summary.id for group in chosen for one in group))
         with TemporaryDirectory(prefix="benchwright-") as folder:
             path = Path(folder) / "redacted.sqlite3"
-            redaction = redacted_copy(self._store, ids, self._hosts.saved.entries(), path, keep)
+            texts = () if about is None else about.texts
+            redaction = redacted_copy(self._store, ids, self._hosts.saved.entries(), path, keep=keep, texts=texts)
+            renamed = redaction.replacement.text
             copy = Workstation(path, Path(folder) / "hosts.toml")
             try:
-                selectors = [",".join(_selector(one, redaction.replacement.text) for one in group) for group in chosen]
+                if about is not None:
+                    copy.restore_investigation(self._redacted_investigation(about, renamed))
+                selectors = [",".join(selector_of(one, renamed) for one in group) for group in chosen]
                 yield RedactedRuns(copy, selectors, lambda: preview_of(redaction, self._store, copy._store, ids, keep))
             finally:
                 copy.close()
@@ -365,6 +373,56 @@ class Workstation(HostServices):
         """Return what a redacted export of `runs` replaces and leaves out, and the texts that stay."""
         with self.redacted(runs, keep) as source:
             return source.preview()
+
+    def _redacted_investigation(self, found: Investigation, renamed: Callable[[str], str]) -> Investigation:
+        """Return an investigation with its texts and selectors as in a redacted copy.
+
+        Entries of deleted runs lose their titles: what their names were is not known any more.
+        """
+        from app.comparison.selectors import selector_of
+
+        known = self._store.known_runs(set(found.runs))
+
+        def entry_of(entry: InvestigationEntry) -> InvestigationEntry:
+            if not known.issuperset(entry.runs):
+                return replace(entry, title="", note=renamed(entry.note))
+            groups = self._selection.chosen(entry.selectors) if entry.selectors else []
+            selectors = tuple(",".join(selector_of(one, renamed) for one in group) for group in groups)
+            return replace(entry, selectors=selectors, title=renamed(entry.title), note=renamed(entry.note))
+
+        return replace(
+            found, name=renamed(found.name), question=renamed(found.question), conclusion=renamed(found.conclusion),
+            entries=tuple(map(entry_of, found.entries)),
+        )  # fmt: skip
+
+    @contextmanager
+    def redacted_investigation(self, word: str) -> Iterator[RedactedRuns]:
+        """Give the services on a copy of an investigation and its runs as redacted() does; its id stays.
+
+        Raises InvestigationError for one that compares with a table of the user, which has no names to replace.
+        """
+        from app.baselines.baselines import built_in
+        from app.investigation import InvestigationError
+
+        found = self.investigation(word)
+        tables = {part for entry in found.entries for part in entry.parts} - {*found.runs}
+        if own := tables - {one.selector for one in built_in()}:
+            raise InvestigationError(
+                f"{min(own)} is a table of your own, which cannot be redacted.", "Export without redaction."
+            )
+        known = self._store.known_runs(set(found.runs))
+        with self.redacted([run for run in found.runs if run in known], about=found) as source:
+            yield source
+
+    def export_investigation_as(
+        self, word: str, files: Sequence[tuple[str, Path]], *, redacted: bool = True
+    ) -> list[Path]:
+        """Write the report of an investigation to files, each with its format; return them."""
+        if not redacted:
+            return [self.export_investigation(word, path, kind) for kind, path in files]
+        number = self.investigation(word).id
+        with self.redacted_investigation(number) as source:
+            return [source.workstation.export_investigation(number, path, kind, redacted=True) for kind, path in files]
 
     def export_redacted_html(
         self,
@@ -484,13 +542,6 @@ class Workstation(HostServices):
             if self._opened is not None:
                 self._opened.close()
                 self._opened = None
-
-
-def _selector(record: RunRecord, renamed: Callable[[str], str]) -> str:
-    """Return the selector of a run, or of the chosen part of it, by the new names."""
-    summary = record.summary
-    hosts = "".join(f"@{renamed(host)}" for host in summary.chosen_hosts)
-    return f"{summary.id}{hosts}{''.join(f':{renamed(step)}' for step in summary.chosen_steps)}"
 
 
 def _end_interrupted(store: Store) -> None:

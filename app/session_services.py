@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from app.library_services import LibraryServices
+from app.investigation_services import InvestigationServices
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -31,7 +31,7 @@ class RunOptions:
     entry: str = ""
 
 
-class SessionServices(LibraryServices):
+class SessionServices(InvestigationServices):
     """The sessions of plans. Threads, blocking and errors are as in app.services."""
 
     def session_series(self) -> list[SessionSeries]:

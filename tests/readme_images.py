@@ -22,6 +22,7 @@ from app.plans.presets import fill, preset
 from app.questions import RefusingAsker
 from app.runs.control import Control
 from tests.shot_stage import VARIANTS, Stage, stage
+from tests.shots_investigations import several as investigation
 from tests.shots_outputs import several
 from widgets import jobs, theme
 from widgets.main_window import MainWindow
@@ -57,6 +58,7 @@ def main(folder: Path) -> None:
         sys.stdout.write(f"{made.workstation.export_card('last', folder / 'card.png')}\n")
         _picture_search(made, folder / "search.png")
         _take(several(made), folder / "judge.png")
+        _take(investigation(made), folder / "investigation.png")
 
 
 def _measure(made: Stage, plan: Plan) -> None:

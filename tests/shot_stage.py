@@ -18,6 +18,7 @@ from tests.shot_checks import problems_of
 from widgets import jobs, theme
 from widgets.compare.compare_page import ComparePage
 from widgets.hosts.hosts_page import HostsPage
+from widgets.investigations.investigation_page import InvestigationPage
 from widgets.library.library_page import LibraryPage
 from widgets.live.live_page import LivePage
 from widgets.main_window import MainWindow
@@ -61,6 +62,7 @@ NAMES: dict[type[Page], PageName] = {
     LibraryPage: PageName.LIBRARY,
     ComparePage: PageName.COMPARE,
     JudgePage: PageName.JUDGE,
+    InvestigationPage: PageName.INVESTIGATIONS,
 }
 
 

@@ -37,6 +37,7 @@ TOPICS = {
     "truth": "Validation against known limits",
     "telemetry": "Telemetry",
     "library": "Library and its filter",
+    "investigations": "Investigations",
     "comparison": "Comparing runs",
     "repetition": "Repetition and calibration",
     "analyses": "Distributions, noise, scaling, bursts, profiles",

@@ -45,6 +45,9 @@ if TYPE_CHECKING:
 SIZE = (1280, 800)
 SMALLEST = (896, 480)
 
+SAVING = 3.0
+"""Seconds that closing waits at most for a text that was typed to be stored."""
+
 
 class MainWindow(QMainWindow):
     """The main window. Shows pages and connects them to each other."""
@@ -228,6 +231,8 @@ class MainWindow(QMainWindow):
         if self.pages.live is not None:
             self.pages.live.runs.hold()
         settings.put("geometry", self.saveGeometry())
+        for job in () if self.pages.investigations is None else self.pages.investigations.flush():
+            job.wait(SAVING)
         self.asker.close()
         for job in jobs.running():
             job.cancel()

@@ -24,6 +24,7 @@ class PageName(StrEnum):
     LIBRARY = "Library"
     COMPARE = "Compare"
     JUDGE = "Judge"
+    INVESTIGATIONS = "Investigations"
     HELP = "Help"
 
 
@@ -46,6 +47,7 @@ SIGNS: Mapping[PageName, PageSign] = {
             (PageName.LIBRARY, "library", "Stored runs", "library"),
             (PageName.COMPARE, "compare", "Compare runs with a baseline", "comparison"),
             (PageName.JUDGE, "agrees", "Judge outputs of tools that ran elsewhere", "judging"),
+            (PageName.INVESTIGATIONS, "search", "Questions with their runs, notes and conclusion", "investigations"),
             (PageName.HELP, "help", "Tour, glossary, rules and keyboard", "tour"),
         ),
         start=1,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 
 from app.detached_runs import DetachedRun
 from app.events import LibraryChanged
+from app.investigation import Investigation
 from app.margins import DEFAULTS, Margins
 from app.paths import log_path
 from app.plans.plan import Plan
@@ -16,6 +17,7 @@ from app.session_series import SessionSeries
 from widgets.jobs import BackgroundJob
 from widgets.library_digests import LibraryDigests
 from widgets.page import SIGNS, Page, PageName
+from widgets.parts.dialogs import opened
 from widgets.parts.empty_state import EmptyState
 from widgets.parts.help_topics import set_help
 from widgets.run_strip import StripLine
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from widgets.compare.compare_page import ComparePage
     from widgets.help_page import HelpPage
     from widgets.hosts.hosts_page import HostsPage
+    from widgets.investigations.investigation_page import InvestigationPage
     from widgets.library.library_page import LibraryPage
     from widgets.live.live_page import LivePage
     from widgets.outputs.judge_page import JudgePage
@@ -99,6 +102,7 @@ class Pages:
             PageName.LIBRARY: self._make_library,
             PageName.COMPARE: self._make_compare,
             PageName.JUDGE: self._make_judge,
+            PageName.INVESTIGATIONS: self._make_investigations,
             PageName.HELP: self._make_help,
         }
 
@@ -123,6 +127,11 @@ class Pages:
     def live(self) -> "LivePage | None":
         """The live page, if it exists already."""
         return cast("LivePage | None", self._pages.get(PageName.LIVE))
+
+    @property
+    def investigations(self) -> "InvestigationPage | None":
+        """The page of investigations, if it exists already."""
+        return cast("InvestigationPage | None", self._pages.get(PageName.INVESTIGATIONS))
 
     # Requests between pages
 
@@ -213,6 +222,25 @@ class Pages:
         if page := self._services.show_page(PageName.COMPARE):
             cast("ComparePage", page).compare(runs)
 
+    def investigate(self, selectors: Sequence[str], *, compared: bool | None = None) -> None:
+        """Ask for an investigation and add runs, or a comparison of them, to it."""
+        from widgets.investigations.add_dialog import AddDialog
+
+        parent = self._services.show_page(PageName.COMPARE if compared else PageName.LIBRARY)
+        dialog = AddDialog(self._workstation, selectors, parent, compared=compared)
+        dialog.accepted.connect(lambda: self._add(dialog.adder()))
+        opened(dialog)
+
+    def _add(self, add: Callable[[], tuple[Investigation, tuple[str, ...]]]) -> None:
+        change = self._workstation.change_investigation
+        self._undo.do(
+            add,
+            lambda made: change(made[0].id, lambda now: now.without(made[1])),
+            "Added to the investigation",
+            lambda _text: self.refresh_library(),
+            lambda error: self._services.show_message(error.message, error.remedy),
+        )
+
     def show_help(self, topic: str) -> None:
         """Show the help page of `topic`."""
         if page := self._services.show_page(PageName.HELP):
@@ -241,6 +269,8 @@ class Pages:
         compare = cast("ComparePage | None", self._pages.get(PageName.COMPARE))
         if compare is not None and compare.isVisible():
             compare.follow()
+        if self.investigations is not None and self.investigations.isVisible():
+            self.investigations.follow()
 
     def _make_hosts(self) -> Page:
         from widgets.hosts.hosts_page import HostsPage
@@ -285,6 +315,7 @@ class Pages:
         page.again_requested.connect(self.run_again)
         page.repeat_requested.connect(self.open_plan)
         page.export_requested.connect(self._services.open_export)
+        page.investigate_requested.connect(self.investigate)
         page.library_export_requested.connect(self._services.write_library)
         page.measure_requested.connect(lambda: self._services.show_page(PageName.MEASURE))
         page.quick_requested.connect(self.measure_quickly)
@@ -299,6 +330,7 @@ class Pages:
         page.plan_chosen.connect(self.open_plan)
         page.library_requested.connect(lambda: self._services.show_page(PageName.LIBRARY))
         page.export_requested.connect(self._services.open_export)
+        page.investigate_requested.connect(lambda sides: self.investigate(sides, compared=True))
         return page
 
     def _make_judge(self) -> Page:
@@ -306,6 +338,15 @@ class Pages:
 
         page = JudgePage(self._workstation, self._asker)
         page.imported.connect(self.refresh_library)
+        return page
+
+    def _make_investigations(self) -> Page:
+        from widgets.investigations.investigation_page import InvestigationPage
+
+        page = InvestigationPage(self._workstation, self._asker, self._undo)
+        page.show_run_requested.connect(self.show_run)
+        page.compare_requested.connect(self.compare)
+        page.library_requested.connect(lambda: self._services.show_page(PageName.LIBRARY))
         return page
 
     def _make_help(self) -> Page:

@@ -65,6 +65,13 @@ def run_and_marks(load: Load, word: str) -> tuple[RunRecord, tuple[tuple[str, st
     return load(word[: begins[-1]]), ()  # raises the error
 
 
+def selector_of(record: RunRecord, renamed: Callable[[str], str] = str) -> str:
+    """Return the selector of a run, or of the chosen part of it, with hosts and steps by their new names."""
+    summary = record.summary
+    hosts = "".join(f"@{renamed(host)}" for host in summary.chosen_hosts)
+    return f"{summary.id}{hosts}{''.join(f':{renamed(step)}' for step in summary.chosen_steps)}"
+
+
 def _marks(record: RunRecord, text: str) -> Iterator[tuple[str, str]]:
     while text:
         names = record.plan.hosts if text[0] == "@" else [step.name for step in record.plan.steps]

@@ -14,6 +14,7 @@ from app.report_image.panels import Panel, ReportStep, panels, sweep_plots
 from app.report_image.report import steps_of_sides
 from app.sharing.compared_runs import RIGHT, ComparedRuns
 from app.sharing.run_content import RESULT_HEAD, RESULT_RIGHT, result_cells, run_content
+from app.sharing.sections import ReportSection
 from app.sharing.svg_plots import SvgPlot, svg_plot
 from app.version import VERSION
 from suites.quantities import count_text
@@ -35,9 +36,12 @@ def html_report(
     compared: ComparedRuns | None = None,
     *,
     redacted: bool,
+    title: str = "",
+    sections: Sequence[ReportSection] = (),
 ) -> bytes:
     """Return the report of runs as HTML with their library file in it, after a comparison if there is one.
 
+    `sections` are a document with a `title` that the runs follow as its appendix, without the plots, which it has.
     All texts are escaped.
     """
     from jinja2 import Environment, StrictUndefined
@@ -48,7 +52,8 @@ def html_report(
     more = f" and {len(runs) - NAMED} more" if len(runs) > NAMED else ""
     names = ", ".join(run.title for run in runs[:NAMED]) + more
     text = template.render(
-        title=names if compared is None else f"{compared.title}: {names}",
+        title=title or (names if compared is None else f"{compared.title}: {names}"),
+        sections=[_section(one) for one in sections],
         version=VERSION,
         compared=compared,
         plots_compared=[] if compared is None else list(_plots_compared(compared)),
@@ -56,19 +61,36 @@ def html_report(
         result_head=RESULT_HEAD,
         result_right=RESULT_RIGHT,
         runs=[
-            (run, [result_cells(one) for one in run.results], list(_plots(record, samples)))
+            (run, [result_cells(one) for one in run.results], [] if sections else list(_plots(record, samples)))
             for run, record in zip(runs, records, strict=True)
         ],
         count=count_text(len(records), "run"),
-        sharing="Names, addresses, ids and paths were replaced." if redacted else "Nothing in it was redacted.",
+        sharing=sharing_text(redacted=redacted),
         library=base64.b64encode(gzip.compress(library, LEVEL, mtime=0)).decode(),
     )
     return text.encode("utf-8", "replace")
 
 
+def sharing_text(*, redacted: bool) -> str:
+    """Return whether a report was redacted, as a sentence."""
+    return "Names, addresses, ids and paths were replaced." if redacted else "Nothing in it was redacted."
+
+
 def _printable(value: Any) -> Any:
     """Return a text without control characters, which HTML does not allow."""
     return escaped(value, but="\n\t") if type(value) is str else value
+
+
+def _section(section: ReportSection) -> dict[str, Any]:
+    plots = ((step, svg_plot(panel)) for step, panel in section.panels)
+    return {
+        "title": section.title,
+        "quoted": section.quoted,
+        "lines": section.lines,
+        "table": section.table,
+        "plots": [(step, plot) for step, plot in plots if plot is not None],
+        "code": section.code,
+    }
 
 
 def _plots(record: RunRecord, samples: Mapping[str, SampleSeries]) -> Iterator[tuple[str, SvgPlot]]:

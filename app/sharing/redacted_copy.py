@@ -24,9 +24,17 @@ class Keep(StrEnum):
 
 
 def redacted_copy(
-    store: Store, runs: Sequence[str], hosts: Sequence[HostEntry], path: Path, keep: Collection[Keep] = ()
+    store: Store,
+    runs: Sequence[str],
+    hosts: Sequence[HostEntry],
+    path: Path,
+    *,
+    keep: Collection[Keep] = (),
+    texts: Sequence[str] = (),
 ) -> Redaction:
     """Write redacted copies of finished runs to a new library at `path`; return what was replaced. Raises StoreError.
+
+    `texts` are others about the runs, whose addresses, accounts and paths are replaced too.
 
     The values of all runs are collected before the first is written, so that they are replaced in each.
     """
@@ -50,6 +58,10 @@ def redacted_copy(
             for trial in record.trials:
                 for data in store.output(run, trial.trial.id).values():
                     redaction.add_output(data.decode("utf-8", "replace"), free)
+    with redaction.origin("investigation"):
+        for text in texts:
+            redaction.add_output(text, free)
+            redaction.add_text(text)
     redaction.add_this_computer()
     replacement = redaction.replacement
     change = RowChange(replacement.stored, replacement.data, texts=Keep.TEXTS in keep, imported=Keep.IMPORTED in keep)

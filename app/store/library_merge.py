@@ -1,4 +1,4 @@
-"""Merge of another library of the user: its runs, then its baselines, calibrations, saved searches and session series.
+"""Merge of another library of the user: its runs, then baselines, calibrations, searches, series and investigations.
 
 Nothing stored is changed: what differs under the same name is named and left out.
 """
@@ -17,7 +17,7 @@ from app.formats import plan_from_json
 from app.library_location import Location
 from app.records import Calibration
 from app.run_filter import FilterError, parse_filter
-from app.store import baselines, library_reader, schema
+from app.store import baselines, investigations, library_reader, schema
 from app.store.database import Database
 from app.store.errors import StoreError
 from app.store.opening import database_of
@@ -55,7 +55,7 @@ class Merged:
     def text(self) -> str:
         """What was merged, in a sentence or more."""
         if not self.finished:
-            return f"{self.runs.text} Baselines, calibrations, searches and series not merged."
+            return f"{self.runs.text} Baselines, calibrations, searches, series and investigations not merged."
         added = f" Added: {', '.join(self.added)}." if self.added else ""
         refused = "".join(f" Not merged: {one}." for one in self.refused)
         return f"{self.runs.text}{added}{refused}"
@@ -100,7 +100,13 @@ def _merged(
         yield found
     merging = _Merging(old, check_table)
     with target.writing() as new:
-        for copy in (merging.series, merging.baselines, merging.calibrations, merging.searches):
+        for copy in (
+            merging.series,
+            merging.baselines,
+            merging.calibrations,
+            merging.searches,
+            merging.investigations,
+        ):
             copy(new)
     yield replace(found, added=tuple(merging.added), refused=tuple(merging.refused), finished=True)
 
@@ -191,6 +197,12 @@ class _Merging:
             else:
                 library_reader.save_search(new, name, search)
                 self.added.append(shown)
+
+    def investigations(self, new: Connection) -> None:
+        """Copy the investigations."""
+        added, refused = investigations.copy_missing(self._old, new)
+        self.added += added
+        self.refused += refused
 
 
 def _key(calibration: Calibration) -> tuple[str, str, str]:

@@ -40,6 +40,7 @@ _QUERIES = (
     "SELECT run_id, reason FROM locks",
     "SELECT count(*), max(replaced), max(dismissed), count(dismissed) FROM recalls",
     "SELECT name, search FROM saved_searches",
+    "SELECT id, changed FROM investigations",
     "SELECT id, name, version FROM baselines",
     "SELECT baseline, run_id FROM baseline_parts",
     "SELECT id, sessions, ended FROM session_series",

@@ -21,8 +21,17 @@ from sqlalchemy.exc import DBAPIError, StatementError
 
 from app.events import State
 from app.formats import plan_from_json
+from app.investigation import Investigation
 from app.library_location import Location
-from app.store import errors, packed_samples, record_reader, run_reader, run_summaries, schema
+from app.store import (
+    errors,
+    investigations,
+    packed_samples,
+    record_reader,
+    run_reader,
+    run_summaries,
+    schema,
+)
 from app.store.backup import BackedUp
 from app.store.database import Database
 from app.store.embedded_library import extract_library, is_report
@@ -90,12 +99,17 @@ class Exported:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """Of `total` runs, those that were imported, those that the library had, and why others were not, by run."""
+    """Of `total` runs, those that were imported, those that the library had, and why others were not, by run.
+
+    `added` and `left_out` are investigations, the latter with the reason.
+    """
 
     total: int
     runs: tuple[str, ...] = ()
     present: tuple[str, ...] = ()
     refused: tuple[tuple[str, str], ...] = ()
+    added: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
     @property
     def done(self) -> int:
@@ -113,7 +127,9 @@ class Imported:
         left = f" Cancelled: {self.total - self.done} of {self.total} left." if self.done < self.total else ""
         present = f" {count_text(len(self.present), 'run')} already in the library." if self.present else ""
         refused = "".join(f" Not imported: {run}: {reason}" for run, reason in self.refused[:3])
-        return f"Imported {count_text(len(self.runs), 'run')}.{present}{refused}{left}"
+        added = f" Added: {', '.join(self.added)}." if self.added else ""
+        left_out = "".join(f" Not added: {one}." for one in self.left_out)
+        return f"Imported {count_text(len(self.runs), 'run')}.{added}{present}{refused}{left_out}{left}"
 
 
 Transfer = Exported | Imported | BackedUp
@@ -134,9 +150,15 @@ class RowChange:
 
 
 def export_runs(
-    source: Database, runs: Sequence[str], path: Path, change: RowChange | None = None
+    source: Database,
+    runs: Sequence[str],
+    path: Path,
+    change: RowChange | None = None,
+    about: Sequence[Investigation] = (),
 ) -> Generator[Exported]:
     """Write finished runs to a new library at `path`, with a `change` if given; yield what is done so far.
+
+    `about` are the investigations that it gets, as they are.
 
     Raises StoreError; then, and if it is closed before its end, no file is left.
     """
@@ -145,6 +167,9 @@ def export_runs(
         create_file(path)
         target = FileDatabase(path)
         try:
+            with target.writing() as new:
+                for one in about:
+                    investigations.keep(new, one)
             for done, run in enumerate(found, 1):
                 with target.writing() as new:
                     _copy(old, new, run, change)
@@ -161,10 +186,16 @@ def export_runs(
 def import_runs(path: Path, target: Database, runs: Sequence[str] = ()) -> Generator[Imported]:
     """Copy finished runs, by default all, from the library at `path`, which is only read; yield what is done so far.
 
-    Raises StoreError.
+    With all runs, the investigations of that library are copied too. Raises StoreError.
     """
     with opened(path) as old:
-        yield from copied_runs(old, target, runs)
+        for found in copied_runs(old, target, runs):
+            yield found
+        if not runs:
+            with target.writing() as new:
+                added, left_out = investigations.copy_missing(old, new)
+            if added or left_out:
+                yield replace(found, added=tuple(added), left_out=tuple(left_out))
 
 
 def copied_runs(

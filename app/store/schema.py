@@ -504,6 +504,15 @@ saved_searches = Table(  # since format 12
     Column("search", Text, nullable=False),
 )
 
+investigations = Table(  # since format 16: they outlive their runs
+    "investigations",
+    _tables,
+    Column("id", Text, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("changed", Text, nullable=False),
+    Column("content", Text, nullable=False),  # JSON, app.formats.INVESTIGATION_FORMAT
+)
+
 DERIVED = frozenset({run_summaries.name, run_metrics.name, configurations.name, configuration_values.name})
 """Tables that are written anew where they lack a run."""
 

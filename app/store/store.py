@@ -12,6 +12,7 @@ from sqlalchemy import Connection, delete, update
 
 from app.detached_runs import DetachedRun
 from app.events import State
+from app.investigation import Investigation
 from app.library_location import Location
 from app.library_rows import Annotation
 from app.plans.plan import Plan
@@ -27,6 +28,7 @@ from app.sample_statistics import WithinTrials
 from app.store import (
     baselines,
     host_log,
+    investigations,
     library_reader,
     ownership,
     packed_samples,
@@ -119,6 +121,8 @@ class Store:
     run_of_output = _reading(run_reader.run_of_output)
     kept = _reading(run_locks.kept)
     outdated = _reading(verdict_history.outdated)
+    known_runs = _reading(investigations.known_runs)
+    find_investigation = _reading(investigations.find)
 
     load = _reading_run(record_reader.record)
     samples = _reading_run(run_reader.samples)
@@ -130,6 +134,10 @@ class Store:
     lock = _writing(run_locks.lock)
     unlock = _writing(run_locks.unlock)
     save_search = _writing(library_reader.save_search)
+    begin_investigation = _writing(investigations.begin)
+    change_investigation = _writing(investigations.change)
+    remove_investigation = _writing(investigations.remove)
+    keep_investigation = _writing(investigations.keep)
     pin = _writing(baselines.pin)
     keep_calibration = _writing(baselines.keep_calibration)
     forget_calibrations = _writing(baselines.forget_calibrations)
@@ -143,7 +151,8 @@ class Store:
     begin_action = _writing(host_log.begin_action)
     end_action = _writing(host_log.end_action)
 
-    baselines = _reading(baselines.baselines)  # the last: it hides the module from the lines below
+    investigations = _reading(investigations.investigations)  # these hide their modules from the lines below
+    baselines = _reading(baselines.baselines)
 
     @property
     def location(self) -> Location:
@@ -282,9 +291,14 @@ class Store:
         """Delete runs, one transaction each; yield what is done so far, at last with the bytes freed."""
         return delete_runs(self.database.size, runs, self.delete)
 
-    def export_runs(self, runs: Sequence[str], path: Path, change: RowChange | None = None) -> Generator[Exported]:
-        """Write finished runs to a new library at `path`, with a `change` if given; yield what is done so far."""
-        return export_runs(self.database, runs, path, change)
+    def export_runs(
+        self, runs: Sequence[str], path: Path, change: RowChange | None = None, about: Sequence[Investigation] = ()
+    ) -> Generator[Exported]:
+        """Write finished runs to a new library at `path`, with a `change` if given; yield what is done so far.
+
+        `about` are the investigations that it gets, as they are.
+        """
+        return export_runs(self.database, runs, path, change, about)
 
     def import_runs(self, path: Path, runs: Sequence[str] = ()) -> Generator[Imported]:
         """Copy finished runs, by default all, from the library at `path`; yield what is done so far."""

@@ -100,7 +100,13 @@ def _of_document(documents: list[str], report: Report) -> Iterator[ToolOutput]:
         section = Section(job.name, options[job.key])
         values = _without_default_size(section, section_values(section, ""))
         parsed = parse_whole(_FIO.parser(values), whole.encode()) if alone else _of_one(job, report)
-        yield ToolOutput(_FIO.id, parsed, values, name=job.name, seconds=job.runtime or None)
+        yield ToolOutput(_FIO.id, parsed, values, name=job.name, seconds=_ran(job, values))
+
+
+def _ran(job: JobReport, values: Mapping[str, Value]) -> float | None:
+    """Return the seconds for which a job ran, with its ramp, which fio does not count; None if it does not say."""
+    ramp = values.get("ramp_time")
+    return job.runtime + (ramp if isinstance(ramp, float | int) else 0.0) or None
 
 
 def _runs(text: str) -> Iterator[list[str]]:
@@ -153,18 +159,40 @@ def _without_default_size(section: Section, values: Mapping[str, Value]) -> dict
 
 
 def _read_clients(text: str, command: str | None) -> Iterator[ToolOutput]:
-    """Yield the jobs of each host of fio --client, then their sum, which has the options of the first one."""
+    """Yield the jobs of each host of fio --client, then their sum, which has the options of the first one.
+
+    The sum has the host of the last client. Servers of one host differ in their ports.
+    """
     content = read_json(text)
+    jobs = [dict(job) for job in objects_in(content, "client_stats")]
+    sums = [job for job in jobs if _is_sum(job)]
+    clients = [job for job in jobs if not _is_sum(job)]
+    options = next((dict(one) for job in clients if isinstance(one := job.get("job options"), dict)), {})
     by_host: dict[str, list[dict[str, object]]] = {}
-    for job in objects_in(content, "client_stats"):
-        by_host.setdefault(str(job.get("hostname", "")), []).append(dict(job))
-    options = next((jobs[0].get("job options") for jobs in by_host.values() if "job options" in jobs[0]), {})
-    for host, jobs in by_host.items():
-        complete = [{"job options": options, **job} for job in jobs]
+    ports = {(str(job.get("hostname", "")), str(job.get("port", ""))) for job in clients}
+    for job in clients:
+        host, port = str(job.get("hostname", "")), str(job.get("port", ""))
+        several = sum(name == host for name, _ in ports) > 1
+        by_host.setdefault(f"{host}:{port}" if several else host, []).append(job)
+    number = sum(map(_clones, clients))
+    whole_options = {**options, "numjobs": str(number)}
+    for host, own in (*by_host.items(), *(("", [job]) for job in sums)):
+        complete = [{"job options": options if host or not sums else whole_options, **job} for job in own]
         document = json.dumps({key: value for key, value in content.items() if key not in _OF_CLIENTS})
         whole = f'{document[:-1]}, "jobs": {json.dumps(complete)}}}'
         for one in _read_documents(whole, command):
             yield replace(one, name=f"{host} {one.name}".strip())
+
+
+def _is_sum(job: Mapping[str, object]) -> bool:
+    return job.get("jobname") == "All clients" and "job options" not in job
+
+
+def _clones(job: Mapping[str, object]) -> int:
+    """Return how many processes the options of a job are for."""
+    options = job.get("job options")
+    text = str(options.get("numjobs", "1")) if isinstance(options, dict) else "1"
+    return int(text) if text.isdecimal() and len(text) < 7 else 1
 
 
 _OF_CLIENTS = frozenset({"client_stats", "disk_util"})
@@ -289,7 +317,7 @@ def _of_report(
         alone = len(report.jobs) == 1
         parsed = parse_whole(_FIO.parser({**read, **values}), text.encode()) if alone else _of_one(job, report)
         unstated = {} if given else {"direct": (True, False)}
-        yield ToolOutput(_FIO.id, parsed, values, unstated, name=job.name, seconds=job.runtime or None)
+        yield ToolOutput(_FIO.id, parsed, values, unstated, name=job.name, seconds=_ran(job, values))
 
 
 _PARAMETERS = (

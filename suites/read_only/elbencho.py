@@ -1,11 +1,12 @@
-"""elbencho: its results as text and CSV."""
+"""elbencho: its results as text, CSV and JSON."""
 
 import csv
 import math
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from suites.base import StepEvidence, Workload
 from suites.checks import Check, CheckOutcome
@@ -13,6 +14,7 @@ from suites.outputs import OutputFormat, ToolOutput
 from suites.parameters import Choice, Parameter, Type, Value, Values, flag_parameter, parse_size
 from suites.programs import Program
 from suites.read_only.base import MOST_FIGURES, ReadOnlySuite, time_metric, tool_output
+from suites.strict_json import object_in, read_json
 from suites.units import Unit
 from suites.vocab import Better, Figure, Labels, Metric, MetricKind, Resource, labels
 
@@ -89,10 +91,11 @@ class Elbencho(ReadOnlySuite):
 
     @property
     def output_formats(self) -> tuple[OutputFormat, ...]:
-        """The table on the terminal, and the file of --csvfile."""
+        """The table on the terminal, and the files of --csvfile and --jsonfile."""
         return (
             OutputFormat(title="elbencho text", first=_HEAD, line=_ROW_LINE, read=self._read_table),
             OutputFormat(title="elbencho CSV", first=_CSV_HEAD, read=self._read_csv),
+            OutputFormat(title="elbencho JSON", keys=frozenset({"phase_type", "last_done"}), read=self._read_json),
         )
 
     def workload(self, values: Values) -> Workload:
@@ -144,6 +147,50 @@ class Elbencho(ReadOnlySuite):
                 }
                 stated |= {"operation": _operation(phase), "direct": cells.get("direct io") == "1"}
                 yield tool_output(self.id, figures, stated, name=phase)
+
+    def _read_json(self, text: str, _command: str | None) -> Iterator[ToolOutput]:
+        """Yield a phase: a line of the file, in which all values are texts (Statistics::printPhaseResultsAsJSON)."""
+        content = read_json(text)
+        phase, config = content.get("phase_type"), object_in(content, "config")
+        if not isinstance(phase, str) or not 0 < len(phase) <= LONGEST_PHASE:
+            return
+        figures: list[Figure] = []
+        for name, first in (("last_done", False), ("first_done", True)):
+            done = object_in(content, name)
+            figures += _done_figures(done, _at(phase, first=first))
+            figures += _done_figures(object_in(done, "rwmix_read"), _at("READ", first=first))
+            if not first and (elapsed := _number(done, "elapsed_time_ms")) is not None:
+                figures.append(Figure(ELAPSED, elapsed / 1000))
+        latency = object_in(object_in(object_in(content, "last_done"), "latency"), "IO")
+        for one, at in ((latency, _at(phase)), (object_in(latency, "rwmix_read"), _at("READ"))):
+            if (mean := _number(one, "avg_us")) is not None:
+                figures.append(Figure(LATENCY, mean, at))
+        if figures:
+            columns = (("block_size", "block_size"), ("threads", "threads"), ("io_depth", "iodepth"))
+            stated: dict[str, Value] = {
+                name: int(value) for key, name in columns if (value := _number(config, key)) is not None
+            }
+            if config.get("direct_io") in _SWITCHES:
+                stated["direct"] = config["direct_io"] in _ON
+            made = tool_output(self.id, figures, {**stated, "operation": _operation(phase)}, name=phase)
+            unknown: dict[str, tuple[Value, ...]] = {} if "direct" in stated else {"direct": (True, False)}
+            yield replace(made, unstated=unknown)
+
+
+LONGEST_PHASE = 40
+_ON, _SWITCHES = ("true", "1", True), ("true", "1", True, "false", "0", False)
+
+
+def _number(content: Mapping[str, object], key: str) -> float | None:
+    """Return a number, which elbencho writes as a text; None for anything else."""
+    value = str(content.get(key, ""))
+    return float(value) if _NUMBER.fullmatch(value) else None
+
+
+def _done_figures(done: Mapping[str, object], at: Labels) -> Iterator[Figure]:
+    for key, metric, scale in (("bytes/s", BANDWIDTH, 2.0**-20), ("iops", IOPS, 1.0), ("entries/s", ENTRIES, 1.0)):
+        if (value := _number(done, key)) is not None:
+            yield Figure(metric, value * scale, at)
 
 
 _ROW_LINE = re.compile(r"(?:[A-Z]{3,20} +)?(?:Elapsed time|IOPS|Throughput MiB/s|Total MiB|Files/s) *: +\S+ +\S+$")

@@ -86,6 +86,12 @@ _ELBENCHO_CSV = (
     "IOPS [first],IOPS [last],MiB/s [first],MiB/s [last],IO lat us [avg]\n"
     "2026-05-22T16:09:38,,dir,1,1,8,268435456,1048576,{direct},4,READ,500,480,500,480,612\n"
 )
+_ELBENCHO_JSON = (
+    '{{"phase_type":"READ","phase_id":"4f","iso_start_date":"2026-05-22T16:09:38.120+0200","config":{{"path_type":"dir",'
+    '"threads":"8","block_size":"1048576","direct_io":"{direct}","io_depth":"4"}},"first_done":{{"elapsed_time_ms":"2001",'
+    '"iops":"500","bytes/s":"524288000"}},"last_done":{{"elapsed_time_ms":"2104","iops":"480","bytes/s":"503316480",'
+    '"latency":{{"IO":{{"min_us":"80","avg_us":"612","max_us":"9001"}}}}}}}}\n'
+)
 _CRYSTAL_8 = """\
 CrystalDiskMark 8.0.4 x64 (C) 2007-2021 hiyohiyo
 * MB/s = 1,000,000 bytes/s [SATA/600 = 600,000,000 bytes/s]
@@ -127,6 +133,9 @@ CASES: tuple[tuple[str, str, int, tuple[str, float, str], set[str]], ...] = (
     ("Go benchmark", _GO, 2, ("time", 1050.0, "ns"), set()),
     ("Phoronix composite.xml", _PHORONIX, 2, ("score", 51234.0, "1"), set()),
     ("elbencho text", _ELBENCHO, 1, ("elapsed", 72.25, "s"), set()),
+    ("elbencho JSON", _ELBENCHO_JSON.format(direct="true"), 1, ("bandwidth", 480.0, "MiB/s"), set()),
+    ("elbencho JSON", _ELBENCHO_JSON.format(direct="false"), 1, ("iops", 480.0, "1/s"), {"page-cache"}),
+    ("elbencho JSON", _ELBENCHO_JSON.format(direct="true") * 2, 2, ("latency_mean", 612.0, "us"), set()),
     ("elbencho CSV", _ELBENCHO_CSV.format(direct=1), 1, ("bandwidth", 480.0, "MiB/s"), set()),
     ("elbencho CSV", _ELBENCHO_CSV.format(direct=0), 1, ("bandwidth", 480.0, "MiB/s"), {"page-cache"}),
     ("CrystalDiskMark, KDiskMark", _CRYSTAL_8, 2, ("iops", 366.3, "1/s"), {"small-working-set", "best-of-runs"}),

@@ -85,6 +85,7 @@ class ComparePage(Page):
     trials_requested = Signal(str, str, str)  # a run's id, step and host
     plan_chosen = Signal(object)  # a Plan
     library_requested = Signal()
+    investigate_requested = Signal(list)  # the selectors of the sides, baseline first
     # Run ids, baseline first; file name; margins; override reason; metrics tested besides the headline ones.
     export_requested = Signal(list, str, object, str, object)
 
@@ -451,7 +452,13 @@ class ComparePage(Page):
         self.copy_button = self._build_copy()
         self.export_button = push_button("Export…", self.export, tip="Export the runs as CSV, image or HTML (Ctrl+E)")
         title = Text("Compare", font=text_font(TextSize.TITLE, bold=True), wrap=False)
-        buttons = (self.add_button, self.baseline_button, self.copy_button, self.export_button)
+        self.investigate_button = push_button(
+            "Investigate…", lambda _checked: self.investigate_requested.emit(list(self._ids)),
+            tip="Add this comparison to an investigation",
+        )  # fmt: skip
+        buttons = (
+            self.add_button, self.baseline_button, self.copy_button, self.investigate_button, self.export_button
+        )  # fmt: skip
         return flowing(title, *buttons, self.margin, self._build_rows(), spacing=SPACE[1])
 
     def _build_rows(self) -> QPushButton:

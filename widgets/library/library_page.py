@@ -59,6 +59,7 @@ class LibraryPage(Page):
     compare_requested = Signal(list)  # run ids, baseline first
     again_requested = Signal(object)  # a Plan to run at once
     repeat_requested = Signal(object)  # a Plan to edit
+    investigate_requested = Signal(list)  # run ids, baseline first
     export_requested = Signal(list, str)  # run ids, base name of the files
     library_export_requested = Signal(list, Path)  # run ids, a new file
     measure_requested = Signal()
@@ -400,6 +401,9 @@ class LibraryPage(Page):
         actions.sessions.triggered.connect(self._select_sessions)
         actions.rename.triggered.connect(self.table.edit_cell)
         actions.export.triggered.connect(self.export)
+        actions.investigate.triggered.connect(
+            lambda: self.investigate_requested.emit(baseline_first(self._chosen())) if self._chosen() else None
+        )
         actions.export_library.triggered.connect(self.export_library)
         actions.sample_size.triggered.connect(self._show_sample_size)
         for pane in (self.panel.sample_size, self.comparison.sample_size):

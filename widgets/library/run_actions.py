@@ -26,6 +26,7 @@ class RunActions(QObject):
         self.unpin = self._make("Unpin", "Ctrl+B")
         self.sample_size = self._make("Sample size")
         self.export = self._make("Export…")
+        self.investigate = self._make("Add to investigation…", "Ctrl+I")
         self.export_library = self._make("Export as a library file…")
         self.again = self._make("Run again", "Ctrl+R")
         self.edit_plan = self._make("Edit plan", "Ctrl+Shift+R")
@@ -49,8 +50,8 @@ class RunActions(QObject):
         """Return the actions in display order."""
         return (
             self.open, self.compare, self.like, self.differences, self.sessions, self.pin, self.unpin, self.study,
-            self.export, self.export_library, self.again, self.edit_plan, self.rename, self.tag, self.delete,
-            self.restore, self.erase, self.preview,
+            self.export, self.investigate, self.export_library, self.again, self.edit_plan, self.rename, self.tag,
+            self.delete, self.restore, self.erase, self.preview,
         )  # fmt: skip
 
     def show_chosen(self, chosen: Sequence[LibraryRow]) -> None:
@@ -72,6 +73,7 @@ class RunActions(QObject):
         sizes = "Hosts, sessions and trials that show a difference, from the noise of the selected runs"
         offer(self.sample_size, bool(chosen), sizes, "Select runs")
         offer(self.export, bool(chosen), "Export the selected runs as CSV, image or HTML (Ctrl+E)", "Select a run")
+        offer(self.investigate, bool(chosen), "Add the selected runs to an investigation", "Select a run")
         running = any(row.summary.state is State.RUNNING for row in chosen)
         bundle = "One file with all data of the selected runs, for another Benchwright to open or import"
         reason = "Stop the run first" if running else "Select a run"
@@ -83,7 +85,8 @@ class RunActions(QObject):
         self.pin.setVisible(not pinned)
         self.unpin.setVisible(pinned)
         if self.newer is not None:
-            for writing in (self.pin, self.unpin, self.rename, self.tag, self.delete, self.restore, self.erase):
+            changing = (self.investigate, self.pin, self.unpin, self.rename, self.tag, self.delete, self.restore)
+            for writing in (*changing, self.erase):
                 offer(writing, False, "", f"{self.newer.message} {self.newer.remedy}")
 
     def _offer_changes(self, chosen: Sequence[LibraryRow]) -> None:

@@ -75,6 +75,7 @@ class SideState:
         yield SideSection(_page(PageName.LIVE, asks or (f"{running} running" if running else "")), titled=False)
         yield SideSection(_page(PageName.COMPARE), titled=False)
         yield SideSection(_page(PageName.JUDGE), titled=False)
+        yield SideSection(_page(PageName.INVESTIGATIONS), titled=False)
         yield SideSection(_page(PageName.HOSTS), tuple(map(self._host, self.hosts)))
         waiting = tuple(self._queue())
         tip = "" if waiting else "Runs that wait for their hosts"

@@ -1,0 +1,275 @@
+"""benchwright investigation: a question with its runs, notes and conclusion, and the report of it."""
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from app.cli.common import Whole, json_verb, plain, print_json, print_table, verb
+from app.cli.exchange import print_redaction
+from app.formats import investigation_to_json
+from app.investigation import (
+    CONCLUSION,
+    LONGEST_TEXT,
+    MOST_ENTRIES,
+    NAME,
+    QUESTION,
+    Investigation,
+    InvestigationEntry,
+    text_entry,
+)
+from app.investigation_services import FORMATS
+from app.json_converter import Json, published
+from app.services import Workstation
+from suites.errors import BenchwrightError
+
+if TYPE_CHECKING:
+    from app.investigation_results import EntryResult
+
+
+class _Text(click.ParamType[str]):
+    """A text; "-" reads it from standard input."""
+
+    name = "text"
+
+    def convert(self, value: str, _param: click.Parameter | None, _ctx: click.Context | None) -> str:
+        """Return the text."""
+        return sys.stdin.read(LONGEST_TEXT + 1) if value == "-" else value
+
+
+TEXT, POSITION = _Text(), Whole(1, MOST_ENTRIES)
+
+
+@click.group()
+def investigation() -> None:
+    """Answer a question from runs: notes on runs and comparisons, a conclusion, an ordered report.
+
+    NAME is the name or the id of an investigation, ENTRY the number that “show” prints. A TEXT of "-" is read from
+    standard input. Figures and verdicts are read from the runs each time, never stored.
+    """
+
+
+@investigation.command("new")
+@click.argument("name")
+@click.option("--question", type=TEXT, default="", help="What is to be answered.")
+@json_verb
+def new(workstation: Workstation, name: str, question: str, *, as_json: bool) -> None:
+    """Begin the investigation NAME."""
+    _print_changed(workstation.begin_investigation(name, question), as_json=as_json)
+
+
+@investigation.command("list")
+@json_verb
+def list_investigations(workstation: Workstation, *, as_json: bool) -> None:
+    """List the investigations, the last changed first."""
+    found = workstation.investigations()
+    if as_json:
+        print_json([investigation_to_json(one) for one in found])
+        return
+    if not found:
+        click.echo(plain("No investigations. Begin one with: benchwright investigation new NAME"))
+        return
+    rows = [[one.name, str(len(one.entries)), one.changed[:16].replace("T", " "), one.id] for one in found]
+    print_table(["Name", "Entries", "Changed (UTC)", "Id"], rows, right=[1])
+
+
+@investigation.command("show")
+@click.argument("name")
+@json_verb
+def show(workstation: Workstation, name: str, *, as_json: bool) -> None:
+    """Show the investigation NAME with the present results of its runs."""
+    found = workstation.investigation(name)
+    results = list(workstation.entry_results(found.entries))
+    if as_json:
+        print_json(investigation_to_json(found) | {"results": [result_to_json(one) for one in results]})
+        return
+    click.echo(plain(f"{found.name}  ({found.id})"))
+    _print_text("Question", found.question)
+    for number, one in enumerate(results, 1):
+        click.echo("")
+        trust = "" if one.trust is None else f"  {one.trust.value}"
+        click.echo(plain(f"{number}. {one.title or 'Note'}{trust}"))
+        for line in filter(None, [one.headline, *one.entry.note.splitlines()]):
+            click.echo(plain(f"   {line}"))
+    click.echo("")
+    _print_text("Conclusion", found.conclusion)
+
+
+@investigation.command("add")
+@click.argument("name")
+@click.argument("runs", nargs=-1, metavar="[RUN...]")
+@click.option("--compare", "compared", is_flag=True, help="Add one comparison of the runs with the first.")
+@click.option("--note", type=TEXT, default="", help="A note on what is added.")
+@click.option("--text", type=TEXT, help="Add a paragraph of text in place of runs.")
+@click.option("--at", type=POSITION, help="Position in the list.  [default: the end]")
+@json_verb
+def add(
+    workstation: Workstation,
+    name: str,
+    runs: tuple[str, ...],
+    compared: bool,
+    note: str,
+    text: str | None,
+    at: int | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Add each RUN, a comparison of them, or a text, to the investigation NAME.
+
+    RUN is as in “compare”: runs joined by commas, a part @HOST or :STEP, or a baseline.
+    """
+    if bool(runs) is (text is not None):
+        raise BenchwrightError("Give runs or --text.", "Name one or more runs, or add --text TEXT.")
+    if compared and len(runs) < 2:
+        raise BenchwrightError("A comparison needs two runs.", "Name the baseline first, then another run.")
+    made = _entries(workstation, runs, note, compared=compared) if text is None else [text_entry(text)]
+    place = None if at is None else at - 1
+    _change(workstation, name, lambda found: found.added(made, place), as_json=as_json)
+
+
+def _entries(workstation: Workstation, runs: Sequence[str], note: str, *, compared: bool) -> list[InvestigationEntry]:
+    groups = [runs] if compared else [[run] for run in runs]
+    return [workstation.entry_of(group, note) for group in groups]
+
+
+@investigation.command("note")
+@click.argument("name")
+@click.argument("entry", type=POSITION)
+@click.argument("text", type=TEXT)
+@json_verb
+def note(workstation: Workstation, name: str, entry: int, text: str, *, as_json: bool) -> None:
+    """Replace the note of ENTRY, or its text, by TEXT."""
+    _change(workstation, name, lambda found: found.written(_at(found, entry).id, text), as_json=as_json)
+
+
+@investigation.command("move")
+@click.argument("name")
+@click.argument("entry", type=POSITION)
+@click.argument("position", type=POSITION)
+@json_verb
+def move(workstation: Workstation, name: str, entry: int, position: int, *, as_json: bool) -> None:
+    """Move ENTRY to a POSITION in the list, from 1."""
+    _change(workstation, name, lambda found: found.moved(_at(found, entry).id, position - 1), as_json=as_json)
+
+
+@investigation.command("remove")
+@click.argument("name")
+@click.argument("entry", type=POSITION)
+@json_verb
+def remove(workstation: Workstation, name: str, entry: int, *, as_json: bool) -> None:
+    """Remove ENTRY; its runs stay in the library."""
+    _change(workstation, name, lambda found: found.without([_at(found, entry).id]), as_json=as_json)
+
+
+@investigation.command("ask")
+@click.argument("name")
+@click.argument("question", type=TEXT)
+@json_verb
+def ask(workstation: Workstation, name: str, question: str, *, as_json: bool) -> None:
+    """Replace the question."""
+    _change(workstation, name, lambda found: found.written(QUESTION, question), as_json=as_json)
+
+
+@investigation.command("rename")
+@click.argument("name")
+@click.argument("new_name")
+@json_verb
+def rename(workstation: Workstation, name: str, new_name: str, *, as_json: bool) -> None:
+    """Rename the investigation NAME."""
+    _change(workstation, name, lambda found: found.written(NAME, new_name), as_json=as_json)
+
+
+@investigation.command("conclude")
+@click.argument("name")
+@click.argument("text", type=TEXT)
+@json_verb
+def conclude(workstation: Workstation, name: str, text: str, *, as_json: bool) -> None:
+    """Replace the conclusion by TEXT."""
+    _change(workstation, name, lambda found: found.written(CONCLUSION, text), as_json=as_json)
+
+
+@investigation.command("delete")
+@click.argument("name")
+@verb
+def delete(workstation: Workstation, name: str) -> None:
+    """Delete the investigation NAME; its runs stay."""
+    found = workstation.delete_investigation(name)
+    click.echo(plain(f"Deleted the investigation “{found.name}”"))
+
+
+@investigation.command("report")
+@click.argument("name")
+@click.option("--html", type=click.Path(path_type=Path), help="HTML with plots and the runs, which can be imported.")
+@click.option("--markdown", type=click.Path(path_type=Path), help="Markdown, without plots.")
+@click.option("--pdf", type=click.Path(path_type=Path), help="PDF with plots.")
+@click.option("--no-redact", is_flag=True, help="Keep names of hosts and users, addresses, ids and paths.")
+@click.option("--preview", is_flag=True, help="Show what is replaced and what stays, and write nothing.")
+@json_verb
+def report(
+    workstation: Workstation, name: str, no_redact: bool, preview: bool, as_json: bool, **paths: Path | None
+) -> None:
+    """Write the report of NAME: question, what was done, figures with verdicts, plots, conclusion.
+
+    Redacted unless --no-redact is given: your own texts stay, with the names that the runs have replaced in them.
+    """
+    if preview:
+        with workstation.redacted_investigation(name) as source:
+            print_redaction(source.preview(), as_json=as_json)
+        return
+    given = [(kind, path) for kind in FORMATS if (path := paths[kind]) is not None]
+    if not given:
+        raise BenchwrightError("No output file given.", "Add --html, --markdown or --pdf with a FILE.")
+    written = workstation.export_investigation_as(name, given, redacted=not no_redact)
+    if as_json:
+        print_json({"files": [str(path) for path in written]})
+        return
+    for path in written:
+        click.echo(plain(f"Wrote {path}"))
+
+
+def result_to_json(found: "EntryResult") -> Json:
+    """Return the present result of an entry."""
+    from app.comparison.comparison import comparison_to_json
+
+    return {
+        "title": found.title,
+        "trust": None if found.trust is None else found.trust.value,
+        "figures": [
+            {"step": one.step, "host": one.host, "metric": one.metric, "value": one.figure, "interval": one.interval,
+             "n": one.n, "verdict": one.judgement}
+            for one in found.results
+        ],
+        "comparison": None if found.comparison is None else comparison_to_json(found.comparison),
+        "deleted": published(found.deleted),
+        "problem": found.problem,
+    }  # fmt: skip
+
+
+def _change(
+    workstation: Workstation, name: str, change: Callable[[Investigation], Investigation], *, as_json: bool
+) -> None:
+    _print_changed(workstation.change_investigation(name, change)[1], as_json=as_json)
+
+
+def _print_changed(found: Investigation, *, as_json: bool) -> None:
+    if as_json:
+        print_json(investigation_to_json(found))
+    else:
+        click.echo(plain(f"{found.name}  ({found.id}): {len(found.entries)} entries"))
+
+
+def _at(found: Investigation, position: int) -> InvestigationEntry:
+    if position > len(found.entries):
+        raise BenchwrightError(
+            f"“{found.name}” has no entry {position}.",
+            f"It has {len(found.entries)}: benchwright investigation show {found.id}",
+        )
+    return found.entries[position - 1]
+
+
+def _print_text(head: str, text: str) -> None:
+    click.echo(f"{head}:")
+    for line in text.splitlines() or ["none yet"]:
+        click.echo(plain(f"   {line}"))

@@ -1,0 +1,189 @@
+"""The page Investigations: entries are added, put in order and noted; nothing that was typed is lost."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QMimeData, QModelIndex, Qt
+from PySide6.QtWidgets import QApplication, QWidget
+from pytestqt.qtbot import QtBot
+
+from app.investigation import CONCLUSION, QUESTION, Investigation, text_entry
+from app.services import Workstation
+from suites.verdict import Trust
+from tests.widgets.library_runs import Made, record
+from widgets import jobs
+from widgets.investigations.add_dialog import EACH, AddDialog
+from widgets.investigations.investigation_page import InvestigationPage
+from widgets.library.library_page import LibraryPage
+from widgets.main_window import MainWindow
+from widgets.page import PageName
+
+pytestmark = pytest.mark.usefixtures("idle")
+Keep = Callable[[QWidget], QWidget]
+FIRST = Made("20260101-000000-0001", trust=Trust.VALID)
+SECOND = Made("20260102-000000-0002", trust=Trust.DOUBTFUL)
+HOSTILE = "<b>bold</b><img src=x>"
+
+
+@pytest.fixture
+def found(workstation: Workstation) -> Investigation:
+    record(workstation, FIRST, SECOND)
+    made = workstation.begin_investigation("Upgrade", "Faster?")
+    entries = [
+        workstation.entry_of([FIRST.run_id], "before"), workstation.entry_of([FIRST.run_id, SECOND.run_id], "both"),
+        text_entry("a text"),
+    ]  # fmt: skip
+    return workstation.change_investigation(made.id, lambda one: one.added(entries))[1]
+
+
+@pytest.fixture
+def window(keep: Keep, qtbot: QtBot, workstation: Workstation, found: Investigation) -> MainWindow:
+    made = MainWindow(workstation)
+    keep(made)
+    made.show()
+    settle(qtbot)
+    return made
+
+
+def settle(qtbot: QtBot) -> None:
+    qtbot.waitUntil(lambda: not jobs.running())
+
+
+@pytest.fixture
+def page(qtbot: QtBot, window: MainWindow) -> InvestigationPage:
+    shown = window.show_page(PageName.INVESTIGATIONS)
+    assert isinstance(shown, InvestigationPage)
+    shown.activated()
+    settle(qtbot)
+    return shown
+
+
+def titles(page: InvestigationPage) -> list[str]:
+    return [row.entry.note for row in page.entries.content.shown]
+
+
+def test_results_and_verdicts_are_those_of_the_runs(page: InvestigationPage) -> None:
+    rows = page.entries.content.shown
+    assert [row.verdict for row in rows] == ["Valid", "Doubtful", ""]
+    assert rows[0].result is not None
+    assert rows[0].result.headline.startswith("412")
+    assert page.question.toPlainText() == "Faster?"
+
+
+def test_keys_and_a_drop_move_an_entry_and_undo_moves_it_back(
+    qtbot: QtBot, page: InvestigationPage, workstation: Workstation, found: Investigation
+) -> None:
+    page.entries.selectRow(2)
+    page.entries.setFocus()
+    qtbot.keyClick(page.entries, Qt.Key.Key_Up, Qt.KeyboardModifier.AltModifier)
+    settle(qtbot)
+    assert titles(page) == ["before", "a text", "both"]
+    row = page.entries.current()
+    assert row is not None
+    assert row.entry.note == "a text"
+    page.entries.content.dropMimeData(QMimeData(), Qt.DropAction.MoveAction, 0, 0, QModelIndex())
+    settle(qtbot)
+    assert [one.note for one in workstation.investigation(found.id).entries] == ["a text", "before", "both"]
+    page._undo.undo()
+    settle(qtbot)
+    page._undo.undo()
+    settle(qtbot)
+    assert titles(page) == ["before", "both", "a text"]
+
+
+def test_an_entry_is_removed_and_restored(qtbot: QtBot, page: InvestigationPage) -> None:
+    page.entries.selectRow(0)
+    page.remove_button.click()
+    settle(qtbot)
+    assert titles(page) == ["both", "a text"]
+    page._undo.undo()
+    settle(qtbot)
+    assert titles(page) == ["before", "both", "a text"]
+
+
+def test_what_is_typed_is_stored_after_a_pause_as_plain_text(
+    qtbot: QtBot, page: InvestigationPage, workstation: Workstation, found: Investigation
+) -> None:
+    page.conclusion.setFocus()
+    qtbot.keyClicks(page.conclusion, HOSTILE)
+    qtbot.waitUntil(lambda: workstation.investigation(found.id).conclusion == HOSTILE)
+    settle(qtbot)
+    assert page.conclusion.toPlainText() == HOSTILE
+    page.entries.selectRow(0)
+    page.note.setPlainText("first")
+    page.entries.selectRow(1)
+    assert page.note.toPlainText() == "both"
+    settle(qtbot)
+    assert workstation.investigation(found.id).entries[0].note == "first"
+
+
+def test_closing_stores_what_was_typed_just_before(
+    qtbot: QtBot, window: MainWindow, page: InvestigationPage, workstation: Workstation, found: Investigation
+) -> None:
+    qtbot.keyClicks(page.conclusion, "at the last moment")
+    window.close()
+    assert workstation.investigation(found.id).conclusion == "at the last moment"
+
+
+def test_two_windows_lose_nothing(
+    qtbot: QtBot, page: InvestigationPage, workstation: Workstation, found: Investigation, tmp_path: Path
+) -> None:
+    other = Workstation(workstation.library_path, tmp_path / "other.toml")
+    page.question.setPlainText("Ours?")
+    other.change_investigation(found.id, lambda one: one.written(QUESTION, "Theirs?").written(CONCLUSION, "Theirs."))
+    page.question.save()
+    settle(qtbot)
+    assert page.question.toPlainText() == "Ours?"
+    assert "Theirs?" in page.notice._remedy.text()
+    assert other.investigation(found.id).question == "Theirs?"
+    qtbot.keyClicks(page.question, "!")
+    page.flush()
+    settle(qtbot)
+    page.follow()
+    settle(qtbot)
+    assert "Ours?" in other.investigation(found.id).question
+    assert page.conclusion.toPlainText() == "Theirs."
+    other.close()
+
+
+def test_runs_are_added_from_the_library(qtbot: QtBot, window: MainWindow, workstation: Workstation) -> None:
+    library = window.show_page(PageName.LIBRARY)
+    assert isinstance(library, LibraryPage)
+    settle(qtbot)
+    library.table.selectAll()
+    library.actions_of_runs.investigate.trigger()
+    settle(qtbot)
+    dialog = next(one for one in QApplication.topLevelWidgets() if isinstance(one, AddDialog))
+    assert dialog.known.currentText() == "Upgrade"
+    dialog.known.setCurrentIndex(1)
+    assert not dialog.accept_button.isEnabled()
+    assert dialog.way.currentText() == EACH
+    dialog.name.setText("Another")
+    dialog.accept_button.click()
+    settle(qtbot)
+    assert [entry.runs for entry in workstation.investigation("Another").entries] == [
+        (FIRST.run_id,), (SECOND.run_id,),
+    ]  # fmt: skip
+    window.undo.undo()
+    settle(qtbot)
+    assert workstation.investigation("Another").entries == ()
+
+
+def test_a_deleted_run_says_so(qtbot: QtBot, page: InvestigationPage, workstation: Workstation) -> None:
+    workstation.delete(FIRST.run_id)
+    page.activated()
+    settle(qtbot)
+    first = page.entries.content.shown[0].result
+    assert first is not None
+    assert first.headline == f"Run deleted: {FIRST.run_id}."
+
+
+def test_a_report_is_written(qtbot: QtBot, page: InvestigationPage, tmp_path: Path) -> None:
+    page.conclusion.setPlainText("Not stored yet.")
+    page.write(tmp_path / "r.md")
+    settle(qtbot)
+    text = (tmp_path / "r.md").read_text()
+    assert "Not stored yet." in text
+    assert FIRST.host not in text
+    assert page.report_button.isEnabled()

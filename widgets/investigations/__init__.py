@@ -1,0 +1,1 @@
+"""Investigations: a question with runs, comparisons, notes and a conclusion."""
