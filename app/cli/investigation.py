@@ -24,6 +24,7 @@ from app.investigation_services import FORMATS
 from app.json_converter import Json, published
 from app.services import Workstation
 from suites.errors import BenchwrightError
+from suites.quantities import count_text
 
 if TYPE_CHECKING:
     from app.investigation_results import EntryResult
@@ -257,7 +258,7 @@ def _print_changed(found: Investigation, *, as_json: bool) -> None:
     if as_json:
         print_json(investigation_to_json(found))
     else:
-        click.echo(plain(f"{found.name}  ({found.id}): {len(found.entries)} entries"))
+        click.echo(plain(f"{found.name}  ({found.id}): {count_text(len(found.entries), 'entry', 'entries')}"))
 
 
 def _at(found: Investigation, position: int) -> InvestigationEntry:
