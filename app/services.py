@@ -358,7 +358,7 @@ class Workstation(HostServices):
         with TemporaryDirectory(prefix="benchwright-") as folder:
             path = Path(folder) / "redacted.sqlite3"
             texts = () if about is None else about.texts
-            redaction = redacted_copy(self._store, ids, self._hosts.saved.entries(), path, keep=keep, texts=texts)
+            redaction = redacted_copy(self._store, ids, self._hosts.saved.entries(), path, keep, texts=texts)
             renamed = redaction.replacement.text
             copy = Workstation(path, Path(folder) / "hosts.toml")
             try:

@@ -41,8 +41,7 @@ def html_report(
 ) -> bytes:
     """Return the report of runs as HTML with their library file in it, after a comparison if there is one.
 
-    `sections` are a document with a `title` that the runs follow as its appendix, without the plots, which it has.
-    All texts are escaped.
+    All texts are escaped. `sections` are a document with a `title` that the runs follow as its appendix.
     """
     from jinja2 import Environment, StrictUndefined
 
@@ -53,7 +52,7 @@ def html_report(
     names = ", ".join(run.title for run in runs[:NAMED]) + more
     text = template.render(
         title=title or (names if compared is None else f"{compared.title}: {names}"),
-        sections=[_section(one) for one in sections],
+        sections=[(one, list(_section_plots(one))) for one in sections],
         version=VERSION,
         compared=compared,
         plots_compared=[] if compared is None else list(_plots_compared(compared)),
@@ -61,7 +60,7 @@ def html_report(
         result_head=RESULT_HEAD,
         result_right=RESULT_RIGHT,
         runs=[
-            (run, [result_cells(one) for one in run.results], [] if sections else list(_plots(record, samples)))
+            (run, [result_cells(one) for one in run.results], list(_plots(record, samples)))
             for run, record in zip(runs, records, strict=True)
         ],
         count=count_text(len(records), "run"),
@@ -81,21 +80,16 @@ def _printable(value: Any) -> Any:
     return escaped(value, but="\n\t") if type(value) is str else value
 
 
-def _section(section: ReportSection) -> dict[str, Any]:
-    plots = ((step, svg_plot(panel)) for step, panel in section.panels)
-    return {
-        "title": section.title,
-        "quoted": section.quoted,
-        "lines": section.lines,
-        "table": section.table,
-        "plots": [(step, plot) for step, plot in plots if plot is not None],
-        "code": section.code,
-    }
+def _section_plots(section: ReportSection) -> Iterator[tuple[str, SvgPlot]]:
+    for step, panel in section.panels:
+        plot = svg_plot(panel)
+        if plot is not None:
+            yield step, plot
 
 
 def _plots(record: RunRecord, samples: Mapping[str, SampleSeries]) -> Iterator[tuple[str, SvgPlot]]:
     number = 0
-    for step in record.plan.steps:
+    for step in record.plan.steps if samples else ():
         shown = ReportStep([record], [step], samples, [])
         for panel in sweep_plots(shown) or panels(shown):
             plot = svg_plot(panel)

@@ -8,7 +8,7 @@ from app.hosts.hosts import HostEntry
 from app.library_rows import NO_ANNOTATION, Annotation
 from app.outputs.pasted_text import decoded
 from app.records import RunRecord
-from app.sharing.preview import RedactionPreview, kept_texts, unknown_words
+from app.sharing.preview import KeptText, RedactionPreview, kept_texts, unknown_words
 from app.sharing.redaction import Redaction
 from app.store.run_transfer import RowChange
 from app.store.store import Store
@@ -28,8 +28,8 @@ def redacted_copy(
     runs: Sequence[str],
     hosts: Sequence[HostEntry],
     path: Path,
-    *,
     keep: Collection[Keep] = (),
+    *,
     texts: Sequence[str] = (),
 ) -> Redaction:
     """Write redacted copies of finished runs to a new library at `path`; return what was replaced. Raises StoreError.
@@ -60,7 +60,7 @@ def redacted_copy(
                     redaction.add_output(data.decode("utf-8", "replace"), free)
     with redaction.origin("investigation"):
         for text in texts:
-            redaction.add_output(text, free)
+            redaction.add_output(text, frozenset())
             redaction.add_text(text)
     redaction.add_this_computer()
     replacement = redaction.replacement
@@ -77,6 +77,7 @@ def preview_of(
     annotations = _annotations(copy)
     records = [copy.load(run) for run in runs]
     texts = [one for record in records for one in kept_texts(record, annotations.get(record.summary.id, NO_ANNOTATION))]
+    texts += [KeptText("investigation", text) for one in copy.investigations() for text in one.texts if text]
     left_out = [text for run in runs for text in _left_out(store, store.load(run), keep)]
     return RedactionPreview(
         redaction.replaced(),
