@@ -271,6 +271,6 @@ def _at(found: Investigation, position: int) -> InvestigationEntry:
 
 
 def _print_text(head: str, text: str) -> None:
-    click.echo(f"{head}:")
+    click.echo(plain(f"{head}:"))
     for line in text.splitlines() or ["none yet"]:
         click.echo(plain(f"   {line}"))

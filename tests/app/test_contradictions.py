@@ -1,12 +1,13 @@
 """Outputs that contradict themselves are found, and no real capture is: each number may be as wrong as its rounding."""
 
+import gzip
 import json
 import re
 from pathlib import Path
 
 import pytest
 
-from app.outputs.files import judged_bytes
+from app.outputs.files import GZIP, judged_bytes
 from app.outputs.judging import JudgedOutput
 from suites.identities import CONTRADICTION
 from suites.verdict import Trust
@@ -14,9 +15,13 @@ from suites.verdict import Trust
 DATA = Path(__file__).parents[1] / "data"
 
 
+def _unpacked(data: bytes) -> bytes:
+    return gzip.decompress(data) if data.startswith(GZIP) else data
+
+
 def captured(name: str) -> str:
     streams = (DATA / f"{name}{suffix}" for suffix in (".stderr", ".stdout"))
-    return "".join(each.read_text() for each in streams if each.exists())
+    return "".join(_unpacked(each.read_bytes()).decode() for each in streams if each.exists())
 
 
 def outputs(text: str) -> tuple[JudgedOutput, ...]:

@@ -110,7 +110,7 @@ def unpacked(store: Store, monkeypatch: pytest.MonkeyPatch) -> Store:
     return store
 
 
-@pytest.mark.parametrize(("length", "step"), [(1_000, 50_000), (7, 40), (1, 1)])
+@pytest.mark.parametrize(("length", "step"), [(1_000, 50_000), (7, 40), pytest.param(1, 1, marks=pytest.mark.slow)])
 def test_packed_samples_are_the_recorded_ones(
     unpacked: Store, length: int, step: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -62,6 +62,7 @@ directory = "{0}"
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not all(map(shutil.which, REAL)), reason="fio, sysbench or dd is not installed")
 def test_the_script_measures_the_same_with_the_real_tools(tmp_path: Path) -> None:
     library, folder, plan = tmp_path / "runs.sqlite3", tmp_path / "data", tmp_path / "plan.toml"
