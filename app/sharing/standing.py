@@ -1,4 +1,4 @@
-"""Where the result of a run stands: its rank among hosts that were measured in the same way, and its baseline."""
+"""Rank of a run among the hosts with the same tests, and its difference from its baseline."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -198,7 +198,7 @@ def seen_by_the_run(record: RunRecord) -> Iterator[FindingRaised]:
         if one.clock is not None or (one.finding.id not in AFTER_IDS):
             yield one
         elif of_a_check_during and not timed and not _COUNTED.search(one.finding.measured):
-            yield one  # before format 13 nothing else tells it from that of the end of the trial
+            yield one  # before format 13 it cannot be distinguished from one of the end of the trial
 
 
 _COUNTED = re.compile(r"In (?:all|\d+ of) \d+ trials\.")

@@ -184,6 +184,20 @@ def test_redacted_reports_have_no_name_and_the_texts(
     target.close()
 
 
+def test_an_address_in_a_text_is_replaced_and_the_text_is_previewed(
+    workstation: Workstation, found: Investigation, tmp_path: Path
+) -> None:
+    note = "Compared with 203.0.113.77 at night."
+    workstation.change_investigation(found.id, lambda one: one.written(CONCLUSION, note))
+    files = [("html", tmp_path / "r.html"), ("markdown", tmp_path / "r.md")]
+    workstation.export_investigation_as(found.id, files)
+    for kind, path in files:
+        assert "203.0.113.77" not in path.read_text(), kind
+        assert "at night." in path.read_text(), kind
+    with workstation.redacted_investigation(found.id) as source:
+        assert any("at night." in one.text for one in source.preview().kept)
+
+
 def test_markup_is_text_in_every_format(workstation: Workstation, found: Investigation, tmp_path: Path) -> None:
     first = found.entries[0].id
     workstation.change_investigation(

@@ -48,6 +48,16 @@ def test_closing_reports_of_several_copies_are_several_results() -> None:
     assert not any("output-incomplete" in ids(one) for one in found)
 
 
+def test_closing_reports_of_whole_seconds_are_several_results_unless_the_bytes_grow() -> None:
+    found = outputs(CLOSING.format("2 s") * 3)
+    assert [value(one, "elapsed") for one in found] == [2.0, 2.0, 2.0]
+
+
+def test_the_block_size_of_fio_without_its_counts_follows_from_the_rates() -> None:
+    one = only("  read: IOPS=2000, BW=31.2MiB/s (32.8MB/s)(313MiB/10001msec)\n")
+    assert one.record.plan.steps[0].values["block_size"] == 16384
+
+
 def test_the_last_progress_of_a_killed_dd_is_no_closing_report() -> None:
     later = CLOSING.format("2 s").replace("1073741824", "2147483648").replace("1.1 GB, 1.0 GiB", "2.1 GB, 2.0 GiB")
     text = "\r" + CLOSING.format("1 s").strip() + "\r" + later
