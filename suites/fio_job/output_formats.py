@@ -347,11 +347,9 @@ def _inferred(job: JobReport, section: Section) -> dict[str, Value]:
 
 
 def _block(job: JobReport) -> int:
-    """Return the mean size of an I/O in whole sectors, from the counts, else from the rates; 0 if it is not known."""
+    """Return the mean size of an I/O in whole sectors; 0 if it is not known."""
     size, ios = (sum(getattr(one, name) for one in job.directions.values()) for name in ("size", "ios"))
-    rates = [(one.bandwidth, one.iops) for one in job.directions.values() if one.bandwidth and one.iops]
-    amount, count = (size, ios) if size and ios else max(rates, default=(0, 0))
-    return SECTOR * max(1, round(amount / count / SECTOR)) if count else 0
+    return SECTOR * max(1, round(size / ios / SECTOR)) if size and ios else 0
 
 
 def _in_flight(job: JobReport) -> float:

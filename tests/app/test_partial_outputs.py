@@ -53,7 +53,7 @@ def test_closing_reports_of_whole_seconds_are_several_results_unless_the_bytes_g
     assert [value(one, "elapsed") for one in found] == [2.0, 2.0, 2.0]
 
 
-def test_the_block_size_of_fio_without_its_counts_follows_from_the_rates() -> None:
+def test_the_block_size_of_fio_without_its_first_line_follows_from_its_figures() -> None:
     one = only("  read: IOPS=2000, BW=31.2MiB/s (32.8MB/s)(313MiB/10001msec)\n")
     assert one.record.plan.steps[0].values["block_size"] == 16384
 
