@@ -11,8 +11,6 @@ from widgets.library.library_bar import LibraryBar
 
 Open = Callable[[Path], object]
 
-MOST_FILES = 20
-
 
 class DroppedFiles(QObject):
     """Opens what is dropped on a widget. `opens` maps a file name's ending to what opens such a file, `judge` takes
@@ -29,12 +27,12 @@ class DroppedFiles(QObject):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Accept files, and open them when they are dropped."""
-        if isinstance(event, QDragEnterEvent) and _files(event):
+        if isinstance(event, QDragEnterEvent) and any(url.isLocalFile() for url in event.mimeData().urls()):
             event.acceptProposedAction()
             return True
-        if isinstance(event, QDropEvent) and event.type() is QEvent.Type.Drop and _files(event):
+        if isinstance(event, QDropEvent) and event.type() is QEvent.Type.Drop and (files := _files(event)):
             event.acceptProposedAction()
-            self.open(_files(event))
+            self.open(files)
             return True
         return super().eventFilter(watched, event)
 
@@ -52,8 +50,7 @@ class DroppedFiles(QObject):
 
 
 def _files(event: QDropEvent) -> list[Path]:
-    urls = event.mimeData().urls()[:MOST_FILES]
-    return [Path(url.toLocalFile()) for url in urls if url.isLocalFile()]
+    return [Path(url.toLocalFile()) for url in event.mimeData().urls() if url.isLocalFile()]
 
 
 def _names(paths: Sequence[Path]) -> str:

@@ -27,13 +27,13 @@ from app.cli.studies import (
 from app.margins import Margins
 from app.output import write_whole
 from app.outputs.files import has_library, known_host
+from app.outputs.importing import import_text
 from app.plans.plan import ELSEWHERE
 from app.services import Workstation
 from app.sharing.preview import RedactionPreview
 from app.sharing.redacted_copy import Keep
 from app.sharing.standing import Standing
 from suites.errors import BenchwrightError
-from suites.quantities import count_text
 
 Writer = Callable[[Workstation, Sequence[str], Path], Iterable[Path]]
 """Writes runs to a path and gives the files that it wrote."""
@@ -232,8 +232,8 @@ def import_runs(
                                   "problem": one.problem, "present": one.present} for one in done]})  # fmt: skip
     else:
         print_table(["File", "Run", "Verdict"], [[one.name, one.run, one.outcome] for one in done])
-        if count := sum(one.present for one in done):
-            print_note(f"Not imported again: {count_text(count, 'file')}. Import them with --again.")
+        again_text = " Import them again with --again." if any(one.present for one in done) else ""
+        print_note(f"{import_text(done)}.{again_text}")
     if not all(one.run for one in done):
         raise SystemExit(FAILED)
 

@@ -1,9 +1,13 @@
 """Read the outputs in files, folders and standard input."""
 
+import codecs
 import hashlib
+import os
+import stat
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from app.events import OutputSource
@@ -22,7 +26,7 @@ MOST_BESIDE = 64 * 2**20
 """Bytes of facts or telemetry beside an output."""
 
 MOST_FILES = 100_000
-"""Files of folders that are read."""
+"""Files and folders in folders that are read."""
 
 
 GZIP = b"\x1f\x8b"
@@ -51,29 +55,74 @@ class OutputText:
     content: bytes
 
 
-Source = Path | OutputText
+@dataclass(frozen=True, slots=True)
+class UnreadSource:
+    """What a folder contains and is not read, and the `problem` that is why: a folder, a FIFO, a link to a folder."""
+
+    name: str
+    problem: str
+
+
+Source = Path | OutputText | UnreadSource
 """What outputs are read from."""
 
 
 def sources_in(sources: Iterable[Source]) -> list[Source]:
-    """Return `sources` with each folder replaced by the files in it and below, in the order of their names."""
+    """Return `sources` with each folder replaced by what is in it and below, in the order of the names.
+
+    Links to folders are not followed. What is no file, or cannot be read, is an UnreadSource, so that every entry is
+    counted; so is what exceeds MOST_FILES.
+    """
     found: list[Source] = []
     for source in sources:
-        inside: list[Source] = [source]
-        if isinstance(source, Path) and source.is_dir():
-            inside = [*sorted(each for each in source.rglob("*") if each.is_file())]
-        found += inside[: MOST_FILES - len(found)]
+        if isinstance(source, Path) and os.path.isdir(source):  # noqa: PTH112 (is_dir() raises PermissionError)
+            found += _inside(source, MOST_FILES - len(found))
+        else:
+            found.append(source)
     return found
+
+
+def _inside(folder: Path, most: int) -> Iterator[Source]:
+    """Yield at most `most` entries of a folder and those below, then one for the rest. The depth is not limited."""
+    waiting, visited = [str(folder)], 0
+    while waiting:
+        path = waiting.pop()
+        visited += 1
+        if visited > most:
+            yield UnreadSource(str(folder), f"More than {MOST_FILES:,} files: those after {path} are not read.")
+            return
+        name = os.path.basename(path)  # noqa: PTH119 (Path is slow for so many)
+        try:
+            mode = os.lstat(path).st_mode
+            if stat.S_ISDIR(mode) or path == str(folder):
+                with os.scandir(path) as entries:
+                    waiting += sorted((one.path for one in islice(entries, most + 1)), reverse=True)
+            elif stat.S_ISLNK(mode) and os.path.isdir(path):  # noqa: PTH112
+                yield UnreadSource(name, "Symbolic link to a folder: not followed.")
+            elif stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116
+                yield Path(path)
+            else:
+                yield UnreadSource(name, "No regular file: not read.")
+        except OSError as error:
+            yield UnreadSource(name, f"Cannot be read: {error.strerror}.")
 
 
 def content_of(source: Source) -> tuple[str, bytes | str]:
     """Return the name and the content of a source, or instead of that why it cannot be read."""
+    if isinstance(source, UnreadSource):
+        return source.name, source.problem
     if isinstance(source, OutputText):
         return source.name, source.content
     try:
+        if source.stat().st_size > MAXIMUM_SIZE:
+            return source.name, _too_large()
         return source.name, read_bounded(source, MAXIMUM_SIZE)
     except OSError as error:
         return source.name, f"Cannot be read: {error.strerror}."
+
+
+def _too_large() -> str:
+    return f"Larger than {quantity(MAXIMUM_SIZE)}."
 
 
 def judged_source(source: Source, host: KnownHost = UNKNOWN_HOST) -> JudgedFile:
@@ -88,7 +137,7 @@ def judged_bytes(name: str, data: bytes, host: KnownHost = UNKNOWN_HOST) -> Judg
     """Return the results in `data` with their verdicts."""
     source = OutputSource(name, hashlib.sha256(data).hexdigest())
     if len(data) > MAXIMUM_SIZE:
-        return JudgedFile(source, problem=f"Larger than {quantity(MAXIMUM_SIZE)}.")
+        return JudgedFile(source, problem=_too_large())
     if data.startswith(GZIP):
         try:
             data = _unpacked(data)
@@ -98,9 +147,30 @@ def judged_bytes(name: str, data: bytes, host: KnownHost = UNKNOWN_HOST) -> Judg
             return JudgedFile(source, problem=f"Larger than {quantity(MAXIMUM_SIZE)} when unpacked.")
     if not data.strip():
         return JudgedFile(source, problem="Empty.")
+    if _is_binary(data):
+        return JudgedFile(source, problem="Binary: not the output of a tool as text.")
     read = recognise(decoded(data))
     outputs = tuple(judged_output(one, source, host) for one in read.found)
     return JudgedFile(source, outputs, read.left_over, "" if outputs else _missing(read))
+
+
+SAMPLED = 2**16
+"""Bytes at the beginning of a file by which binary data are recognised."""
+
+_NO_TEXT = bytes(code for code in range(1, 32) if code not in b"\a\b\t\n\v\f\r\x1b")
+"""Control characters without NUL, which are in no output: binary data have some 7 % of them, if they are compressed."""
+
+MOST_CONTROLS, MOST_NULS = 0.03, 0.6
+"""Shares of these characters, and of NUL, in text; UTF-16 without a byte order mark has 0.5 of NUL."""
+
+
+def _is_binary(data: bytes) -> bool:
+    """Return whether `data` are no text. To search one for outputs takes 2 s for each megabyte."""
+    first = data[:SAMPLED]
+    if first.startswith((codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return False
+    controls = len(first) - len(first.translate(None, _NO_TEXT))
+    return controls > MOST_CONTROLS * len(first) or first.count(0) > MOST_NULS * len(first)
 
 
 def _missing(read: Recognition) -> str:

@@ -36,7 +36,7 @@ from app.verdict.steps import StepVerdict, new_findings, run_verdict, step_verdi
 from app.verdict.stored import evidence_of
 from suites.base import Command
 from suites.checks import CheckOutcome
-from suites.quantities import figure_text, first_upper, metric_text
+from suites.quantities import count_text, figure_text, first_upper, metric_text
 from suites.verdict import Trust, Verdict, worst
 from suites.vocab import Figure, Finding, Labels, Metric, Sample
 
@@ -233,7 +233,7 @@ def _trial(result: JudgedOutput, trial: Trial) -> Iterator[Event]:
 class ImportedOutput:
     """A file of `total`, the `done`-th: its run, or the problem for which there is none. `trust` is its verdict's.
 
-    `present`: the library had the run already, from the same bytes on the same host.
+    `present`: the library had the run already, from the same bytes on the same host. `read`: the file could be read.
     """
 
     name: str
@@ -243,11 +243,30 @@ class ImportedOutput:
     done: int
     total: int
     present: bool = False
+    read: bool = True
 
     @property
     def outcome(self) -> str:
         """The verdict or the problem, and whether the run was there already."""
         return self.problem or f"{self.trust}{', imported before' if self.present else ''}"
+
+
+def import_text(done: Sequence[ImportedOutput]) -> str:
+    """Return the outcome of an import in counts that add up to the files: ``Imported 2 runs; no result in 1 file``."""
+    runs = sum(bool(one.run) and not one.present for one in done)
+    present = sum(one.present for one in done)
+    without = sum(one.read and not one.run for one in done)
+    unread = sum(not one.read for one in done)
+    parts = [f"Imported {count_text(runs, 'run')}"]
+    if present:
+        parts.append(f"{count_text(present, 'file')} imported before")
+    if without:
+        parts.append(f"no result in {count_text(without, 'file')}")
+    if unread:
+        parts.append(f"{count_text(unread, 'file')} not read")
+    if done and (rest := done[-1].total - len(done)):
+        parts.append(f"stopped before {count_text(rest, 'file')}")
+    return "; ".join(parts)
 
 
 def import_outputs(
@@ -269,7 +288,7 @@ def import_outputs(
     for number, source in enumerate(found, 1):
         name, content = content_of(source)
         if isinstance(content, str):
-            yield ImportedOutput(name, "", content, "", number, len(found))
+            yield ImportedOutput(name, "", content, "", number, len(found), read=False)
             continue
         before = present(hashlib.sha256(content).hexdigest())
         if before is not None:

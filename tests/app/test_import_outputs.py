@@ -2,21 +2,28 @@
 
 import hashlib
 import json
+import os
 import re
 import sqlite3
+import time
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import pytest
 from click.testing import CliRunner, Result
 
 from app.cli.main import benchwright
+from app.outputs import files
+from app.outputs.files import UnreadSource, sources_in
 from app.store.store import Store
 from suites.verdict import Trust
 from tests.app.stores import store
+from tests.messages import messages
 
 __all__ = ["store"]
 
+MESSAGES = messages("app", "test_import_outputs")
 DATA = Path(__file__).parents[1] / "data"
 CPU = DATA / "sysbench/1.0.20/cpu_default.stdout"
 DIRECT = DATA / "sysbench/1.0.20/fileio_rndrw_direct.stdout"
@@ -189,3 +196,48 @@ def test_an_option_is_no_name_of_a_baseline(tmp_path: Path) -> None:
     assert ran.exit_code == 2
     assert "'--baseline' has no value" in ran.stderr
     assert not library.exists()
+
+
+def test_every_entry_of_a_hostile_folder_is_counted(tmp_path: Path) -> None:
+    library, folder = tmp_path / "runs.sqlite3", tmp_path / "outputs"
+    folder.mkdir()
+    (folder / "good").write_bytes(CPU.read_bytes())
+    (folder / "copy").write_bytes(CPU.read_bytes())
+    (folder / "prose").write_text("It was fast.")
+    (folder / "binary").write_bytes(bytes(range(256)) * 10**5)  # 50 s, if it were searched
+    with (folder / "sparse").open("wb") as file:
+        file.truncate(5 * 2**30)
+    os.mkfifo(folder / "fifo")
+    (folder / "loop").symlink_to(folder)
+    (folder / "broken").symlink_to(folder / "nothing")
+    began = time.monotonic()
+    found = {one["file"]: one for one in imported(library, str(folder))}
+    assert time.monotonic() - began < 10
+    assert set(found) == {"good", "copy", "prose", "binary", "sparse", "fifo", "loop", "broken"}
+    assert {name for name, one in found.items() if one["run"]} == {"good", "copy"}
+    assert [one["present"] for one in (found["copy"], found["good"])] == [False, True]
+    assert all(one["problem"] for one in found.values() if not one["run"])
+    shown = " ".join(call(library, "import", str(folder)).stderr.split())
+    assert MESSAGES["counts"] in shown
+
+
+def test_a_folder_of_any_depth_is_read(tmp_path: Path) -> None:
+    made, descriptor = 1200, os.open(tmp_path, os.O_RDONLY)
+    for _ in range(made):
+        os.mkdir("d", dir_fd=descriptor)
+        below = os.open("d", os.O_RDONLY, dir_fd=descriptor)
+        os.close(descriptor)
+        descriptor = below
+    file = os.open("output.txt", os.O_CREAT | os.O_WRONLY, dir_fd=descriptor)
+    os.close(file)
+    os.close(descriptor)
+    assert [each.name for each in sources_in([tmp_path]) if isinstance(each, Path)] == ["output.txt"]
+
+
+def test_what_exceeds_the_number_of_files_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "MOST_FILES", 3)
+    for number in range(5):
+        (tmp_path / f"{number}.txt").touch()
+    *_, last = sources_in([tmp_path])
+    assert isinstance(last, UnreadSource)
+    assert "not read" in last.problem

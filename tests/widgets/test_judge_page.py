@@ -11,6 +11,7 @@ from pytestqt.qtbot import QtBot
 from app.services import Workstation
 from suites.verdict import Trust
 from tests.suites.captured_outputs import DATA
+from tests.widgets.heartbeat import beating
 from tests.widgets.test_dropped_files import drop
 from widgets import jobs
 from widgets.main_window import MainWindow
@@ -147,3 +148,45 @@ def test_an_output_that_was_not_read_has_the_reason(qtbot: QtBot, window: MainWi
     page = judge_page(window)
     assert trusts(page) == [Trust.UNDECIDED]
     assert page.table.content.rows[0].reason.startswith("Not read: ")
+
+
+def test_the_window_answers_while_a_folder_is_read_and_the_selection_stays(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path
+) -> None:
+    folder, page = tmp_path / "outputs", window.show_page(PageName.JUDGE)
+    assert isinstance(page, JudgePage)
+    folder.mkdir()
+    for number in range(500):
+        (folder / f"{number:03}.txt").write_text(CPU.read_text().replace("5125.12", f"{5200 + number}.12"))
+    with beating(window):
+        page.judge([folder])
+        qtbot.waitUntil(lambda: len(page.table.content.rows) > 20)
+        page.table.selectRow(7)
+        qtbot.waitUntil(lambda: not jobs.running(), timeout=30_000)
+    assert len(page.table.content.rows) == 500
+    assert page.table.currentIndex().row() == 7
+
+
+def test_an_import_counts_each_file_also_when_it_is_cancelled(
+    qtbot: QtBot, window: MainWindow, workstation: Workstation, tmp_path: Path
+) -> None:
+    folder = tmp_path / "outputs"
+    folder.mkdir()
+    for number in range(30):  # more than a drop took before
+        (folder / f"{number:02}.txt").write_text(CPU.read_text().replace("5125.12", f"{5200 + number}.12"))
+    (folder / "30.txt").write_text("It was fast.")
+    drop(qtbot, window, *folder.iterdir())
+    page = judge_page(window)
+    assert len(page.table.content.rows) == 31
+    page.import_button.click()
+    qtbot.waitUntil(lambda: len(workstation.runs()) > 1)
+    page.cancel_button.click()
+    qtbot.waitUntil(lambda: not jobs.running())
+    runs = len(workstation.runs())
+    assert 1 < runs < 30
+    assert page.summary.text().startswith(f"Imported {runs} runs; ")
+    assert "stopped before" in page.summary.text()
+    page.import_button.click()
+    qtbot.waitUntil(lambda: not jobs.running(), timeout=20_000)
+    assert len(workstation.runs()) == 30
+    assert page.summary.text() == f"Imported {30 - runs} runs; {runs} files imported before; no result in 1 file"

@@ -11,7 +11,7 @@ from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
 from PySide6.QtWidgets import QDoubleSpinBox, QFileDialog, QSplitter, QStackedLayout, QWidget
 
 from app.outputs.files import JudgedFile, OutputText, Source, host_data, judged_source, sources_in
-from app.outputs.importing import ImportedOutput
+from app.outputs.importing import ImportedOutput, import_text
 from app.outputs.judging import UNKNOWN_HOST, JudgedOutput, KnownHost
 from app.plans.plan import ELSEWHERE
 from app.questions import Asker
@@ -105,11 +105,12 @@ COLUMNS: tuple[TableColumn[ResultRow], ...] = (
         mark=lambda row: icon("not-tested" if row.trust is None else mark_of(row.trust.value)),
         key=lambda row: -1 if row.trust is None else row.trust.rank,
         topic="judging",
+        width=150,
     ),
-    TableColumn("Value", lambda row: row.value, align=RIGHT, bold=True),
+    TableColumn("Value", lambda row: row.value, align=RIGHT, bold=True, width=90),
     TableColumn("Metric", lambda row: row.metric, width=230),
     TableColumn("Reason", lambda row: row.reason, stretch=True, least=200, tone="muted"),
-    TableColumn("Format", lambda row: row.format, key=lambda row: row.format, hide_order=1),
+    TableColumn("Format", lambda row: row.format, key=lambda row: row.format, hide_order=1, width=110),
     TableColumn(
         "File", lambda row: row.file.source.name, key=lambda row: row.file.source.name, hide_order=2, width=170
     ),
@@ -119,6 +120,7 @@ COLUMNS: tuple[TableColumn[ResultRow], ...] = (
         align=RIGHT,
         tone="muted",
         hide_order=3,
+        width=50,
     ),
 )
 
@@ -143,9 +145,10 @@ class JudgePage(Page):
         self._host_paths: Sequence[Path] = ()
         self._host = UNKNOWN_HOST
         self._rows: list[ResultRow] = []
+        self._shown: ResultRow | None = None
         self._imported: list[ImportedOutput] = []
         self._job: BackgroundJob | None = None
-        self.table: Table[ResultRow] = Table("Judged results", TableModel(COLUMNS))
+        self.table: Table[ResultRow] = Table("Judged results", TableModel(COLUMNS), identity=id)
         self.verdict, self.figures, self.text = VerdictView(), FigureTable(), LogView()
         self.notes = Text(tone=Tone.MUTED)
         self.notice = Notice()
@@ -165,6 +168,8 @@ class JudgePage(Page):
         self.cancel_button = push_button("Cancel", lambda _checked: self.cancel())
         self.issues = self.drawer = IssuesDrawer("judge", IssueActions(fix=False, acknowledge=False))
         self._arrange()
+        self._details.hide()
+        self.issues.hide()
         self.table.moved.connect(self._show_current)
         self.issues.help_requested.connect(self.help_requested)
         QShortcut(QKeySequence(QKeySequence.StandardKey.Paste), self, self.paste)
@@ -250,23 +255,21 @@ class JudgePage(Page):
             then()
 
     def _take_files(self, read: _Read) -> None:
-        self._rows = [*self._rows, *(row for file in read.files for row in rows_of(file))]
+        self._rows += [row for file in read.files for row in rows_of(file)]
         self.table.show_rows(self._rows)
         if self.table.current() is None and self._rows:
             self.table.selectRow(0)
         self.summary.setText(f"Read {read.done} of {count_text(read.total, 'file')}")
-        self._show_state()
 
     def _take_import(self, one: ImportedOutput) -> None:
         self._imported.append(one)
         self.summary.setText(f"Imported {one.done} of {count_text(one.total, 'file')}")
 
     def _show_imported(self) -> None:
-        runs = [one.run for one in self._imported if one.run]
-        if runs:
-            before = sum(one.present for one in self._imported)
-            known = f"; {count_text(before, 'file')} imported before" if before else ""
-            self.status.emit(f"Imported {count_text(len(runs) - before, 'run')}{known}")
+        if self._imported:
+            text = import_text(self._imported)
+            self.summary.setText(text)
+            self.status.emit(text)
             self.imported.emit()
 
     def _show_failure(self, error: BenchwrightError) -> None:
@@ -298,6 +301,9 @@ class JudgePage(Page):
 
     def _show_current(self) -> None:
         row = self.table.current()
+        if row is self._shown:
+            return
+        self._shown = row
         output = None if row is None else row.output
         self.verdict.show_verdict(None if output is None else output.verdict)
         self._details.setVisible(output is not None)
