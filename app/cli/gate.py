@@ -1,6 +1,8 @@
 """benchwright gate: fail on a regression against a baseline, for scripts and continuous integration."""
 
-from collections.abc import Sequence
+import contextlib
+import logging
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,14 +26,18 @@ from app.comparison.gate import (
 )
 from app.comparison.gate_report import gate_junit, gate_lines, gate_markdown, gate_to_json
 from app.events import State
-from app.output import write_whole
+from app.output import WriteError, make_folder, write_whole
 from app.plans.plan import CAP, MAXIMUM_TRIALS, MINIMUM, Plan, Policy, Repetition
 from app.plans.plan_names import on_hosts
 from app.plans.sequential import look_level
 from app.records import RunRecord
 from app.runs.control import BusyPolicy
 from app.services import Workstation
+from app.store.errors import StoreBusyError, StoreFullError, StoreLostError
 from remote.errors import RemoteError
+from suites.errors import BenchwrightError
+
+log = logging.getLogger(__name__)
 
 UNDECIDED = 3
 """Exit status: the trials show neither a regression nor its absence."""
@@ -86,35 +92,76 @@ def gate(
     """Run PLAN and fail if it is worse than a baseline.
 
     Exit status: 0 all conditions pass, 1 a regression is shown by two runs, 2 invalid input, 3 undecided: too few
-    trials, a doubtful or invalid result, or a run that is not done.
+    trials, a doubtful or invalid result, a run that is not done, or a gate that ended before its outcome.
     """
     if (file is None) == (not stored):
         raise GateError("A gate needs either a plan or stored runs.", "Name a plan file, or add --run RUN.")
+    for path in (junit, markdown):
+        if path is not None:
+            make_folder(path.parent, "Choose another path.")  # fail before the measurement, not after
     baseline = _usable(workstation.joined_record(against), against)
-    if file is None:
-        records = [workstation.load(run) for run in stored]
-        if len({record.summary.id for record in records}) < len(records):
-            raise GateError("--run names the same run twice.", "Name a run once: only another one confirms it.")
-        conditions = parse_conditions(texts, records[0].plan.steps)
-        answers = [_answers(workstation, against, record, conditions, baseline) for record in records]
-        found = result_of(answers, [record.summary.id for record in records], against)
-    else:
-        workstation.check_writable()
-        plan = workstation.load_plan(file)
-        plan = on_hosts(plan, hosts) if hosts else plan
-        conditions = parse_conditions(texts, plan.steps)
-        gate_runs = _GateRuns(workstation, against, baseline, conditions, trials)
-        found = gate_runs.run(plan, most, asker, busy, quiet=as_json)
-    if junit is not None:
-        write_whole(junit, gate_junit(found).encode())
-    if markdown is not None:
-        write_whole(markdown, gate_markdown(found).encode())
-    if as_json:
-        print_json(gate_to_json(found))
-    else:
-        for line in gate_lines(found):
-            click.echo(plain(line))
-    raise SystemExit(_EXIT[found.outcome])
+    with _undecided_at_an_end(runs := list[str]()):
+        if file is None:
+            found = _of_stored(workstation, against, baseline, texts, stored)
+        else:
+            workstation.check_writable()
+            plan = workstation.load_plan(file)
+            plan = on_hosts(plan, hosts) if hosts else plan
+            conditions = parse_conditions(texts, plan.steps)
+            gate_runs = _GateRuns(workstation, against, baseline, conditions, trials, runs)
+            found = gate_runs.run(plan, most, asker, busy, quiet=as_json)
+        if as_json:
+            print_json(gate_to_json(found))
+        else:
+            for line in gate_lines(found):
+                click.echo(plain(line))
+    written = all([_write(junit, gate_junit(found)), _write(markdown, gate_markdown(found))])
+    raise SystemExit(_EXIT[found.outcome] or (0 if written else UNDECIDED))
+
+
+def _of_stored(
+    workstation: Workstation, against: str, baseline: RunRecord, texts: Sequence[str], stored: Sequence[str]
+) -> GateResult:
+    """Return the outcome of stored runs, oldest first."""
+    records = [workstation.load(run) for run in stored]
+    if len({record.summary.id for record in records}) < len(records):
+        raise GateError("--run names the same run twice.", "Name a run once: only another one confirms it.")
+    conditions = parse_conditions(texts, records[0].plan.steps)
+    answers = [_answers(workstation, against, record, conditions, baseline) for record in records]
+    return result_of(answers, [record.summary.id for record in records], against)
+
+
+def _write(path: Path | None, text: str) -> bool:
+    """Write a report to `path`, if one is given; print the error and return False if it cannot be written."""
+    try:
+        if path is not None:
+            write_whole(path, text.encode())
+    except WriteError as error:
+        print_error(str(error))
+        return False
+    return True
+
+
+@contextlib.contextmanager
+def _undecided_at_an_end(runs: Sequence[str]) -> Iterator[None]:
+    """Exit with UNDECIDED if the gate ends before its outcome: 1 is a regression, and nothing has shown one.
+
+    An error exits with 2 as long as nothing was measured: `runs` is empty.
+    """
+    try:
+        yield
+    except (KeyboardInterrupt, click.Abort):
+        print_error("The gate was interrupted.")
+        raise SystemExit(UNDECIDED) from None
+    except BenchwrightError as error:
+        if not runs and not isinstance(error, RemoteError | StoreFullError | StoreLostError | StoreBusyError):
+            raise
+        print_error(str(error))
+        raise SystemExit(UNDECIDED) from None
+    except Exception as error:  # a defect of the program is no regression of what it measures
+        log.exception("the gate ended")
+        print_error(f"Internal error: {type(error).__name__}. The log has the details.")
+        raise SystemExit(UNDECIDED) from None
 
 
 def _usable(baseline: RunRecord, word: str) -> RunRecord:
@@ -124,7 +171,7 @@ def _usable(baseline: RunRecord, word: str) -> RunRecord:
 
 
 class _GateRuns:
-    """The runs of a gate: the first stops at its verdict, those that confirm it have all trials."""
+    """The runs of a gate, whose ids it adds to `runs`: the first stops at its verdict, those that confirm it do not."""
 
     def __init__(
         self,
@@ -133,30 +180,25 @@ class _GateRuns:
         baseline: RunRecord,
         conditions: Sequence[Condition],
         trials: int,
+        runs: list[str],
     ) -> None:
         self._workstation = workstation
         self._against = against
         self._baseline = baseline
         self._conditions = conditions
         self._trials = trials
+        self._runs = runs
 
     def run(self, plan: Plan, most: int, asker: TerminalAsker, busy: BusyPolicy, *, quiet: bool) -> GateResult:
         """Run `plan` until the conditions are settled, at most `most` times."""
         answers: list[Sequence[ConditionAnswer]] = []
-        names: list[str] = []
         for number in range(most):
             repetition = self._first(plan.repetition) if not number else self._fixed(plan.repetition)
-            try:
-                run, state = measure(
-                    self._workstation, replace(plan, repetition=repetition), asker, quiet=quiet, busy=busy
-                )
-            except RemoteError as error:  # exit status 1 is a regression, which nothing has shown
-                print_error(str(error))
-                raise SystemExit(UNDECIDED) from None
+            run, state = measure(self._workstation, replace(plan, repetition=repetition), asker, quiet=quiet, busy=busy)
+            self._runs.append(run)
             record = self._workstation.load(run)
-            names.append(run)
             answers.append(_answers(self._workstation, self._against, record, self._conditions, self._baseline))
-            found = result_of(answers, names, self._against)
+            found = result_of(answers, self._runs, self._against)
             if found.settled or state is not State.DONE:
                 break
             if not quiet and number + 1 < most:

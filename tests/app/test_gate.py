@@ -22,7 +22,11 @@ from app.comparison.gate import (
     result_of,
 )
 from app.comparison.gate_report import gate_junit, gate_lines, gate_markdown, gate_to_json
+from app.plans.plan import Plan, make_step
+from app.plans.plan_file import write_plan
+from app.store.errors import StoreFullError
 from app.store.store import Store
+from remote.errors import RemoteError
 from suites.errors import BenchwrightError
 from suites.verdict import Limiter, Trust, Verdict
 from tests.app.run_events import FINDING, IOPS, P99, STEP, run_events, run_record
@@ -281,6 +285,45 @@ def test_bad_input_exits_with_2_and_prints_nothing(store: Store, words: tuple[st
     found = gated(store, "--against", "20261120-141530-k3f9", *words)
     assert found.exit_code == 2
     assert found.stdout == ""
+
+
+@pytest.mark.parametrize(
+    "error", [RuntimeError("defect"), KeyboardInterrupt(), RemoteError("No route to host."), StoreFullError("Full.")],
+    ids=["defect", "interrupted", "host", "disk full"],
+)  # fmt: skip
+def test_a_gate_that_ends_early_is_no_regression(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    record(store, "20261120-141530-k3f9", run_events("20261120-141530-k3f9", BASE))
+    plan_file = tmp_path / "plan.toml"
+    write_plan(Plan("cpu", ("web-1",), (make_step("sysbench-cpu", {}),)), plan_file)
+
+    def measured(*_words: object, **_options: object) -> None:
+        raise error
+
+    monkeypatch.setattr("app.cli.gate.measure", measured)
+    found = gated(
+        store, str(plan_file), "--against", "20261120-141530-k3f9", "--fail-if", "events_per_second worse by 5 %"
+    )
+    assert found.exit_code == 3, found.output
+    assert found.stderr
+
+
+def test_a_report_that_cannot_be_written_is_refused_before_the_measurement_and_changes_no_failure(
+    store: Store, tmp_path: Path
+) -> None:
+    for number, factor in enumerate((1.0, 0.8, 0.8)):
+        run = f"20261120-14153{number}-k3f9"
+        record(store, run, run_events(run, [factor * value for value in BASE]))
+    words = ["--against", "20261120-141530-k3f9", "--fail-if", CONDITION]
+    runs = ["--run", "20261120-141531-k3f9", "--run", "20261120-141532-k3f9"]
+    found = gated(store, *words, *runs, "--junit", "/proc/nothing/gate.xml")
+    assert (found.exit_code, found.stdout) == (2, "")
+    (tmp_path / "folder").mkdir()
+    found = gated(store, *words, *runs, "--junit", str(tmp_path / "folder/gate.xml"), "--markdown", "/proc/gate.md")
+    assert found.exit_code == 1
+    assert "regression is shown" in found.stdout
+    assert "/proc/gate.md" in found.stderr
 
 
 def gated(store: Store, *words: str) -> Result:
