@@ -77,7 +77,7 @@ def limited(tmp_path: Path) -> Iterator[Path]:
 def test_a_cpu_quota_of_10_percent_is_found_each_time(tmp_path: Path, limited: Path) -> None:
     """A real sysbench cpu of one thread; a gate has to exit with 1 under the quota, and without it never does."""
     plan, store = tmp_path / "plan.toml", ("--store", tmp_path / "runs.sqlite3")
-    values = ("--set", "sysbench-cpu.threads=1", "--set", "sysbench-cpu.duration=3")
+    values = ("--set", "sysbench-cpu.threads=1", "--set", "sysbench-cpu.time=3")
     assert (
         benchwright(*store, "plan", "new", "--suite", "sysbench-cpu", *values, "--trials", TRIALS, "-o", plan).status
         == 0
