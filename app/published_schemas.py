@@ -7,7 +7,8 @@ from app.comparison.crossover import HalfEffect
 from app.comparison.gate import GateOutcome
 from app.comparison.gate_report import FORMAT
 from app.comparison.variance import VarianceLevels
-from app.formats import FACTS_FORMAT, FINDING_KEYS, VERDICT_KEYS
+from app.formats import FACTS_FORMAT, FINDING_KEYS, INVESTIGATION_FORMAT, VERDICT_KEYS
+from app.investigation import Investigation
 from app.json_converter import Json
 from app.json_schema import DIALECT, SchemaTypes, closed, open_to_more
 from app.plans.plan import FORMATS, Plan
@@ -130,11 +131,26 @@ def _judge(made: SchemaTypes) -> Json:
     return closed({"files": _list_of(closed(file))})
 
 
+def _plan(made: SchemaTypes) -> Json:
+    return _with_format(made, Plan, *FORMATS)
+
+
+def _facts(made: SchemaTypes) -> Json:
+    return _with_format(made, Facts, FACTS_FORMAT)
+
+
+def _investigation(made: SchemaTypes) -> Json:
+    return _with_format(made, Investigation, INVESTIGATION_FORMAT)
+
+
 _SCHEMAS: Mapping[str, tuple[str, Callable[[SchemaTypes], Json]]] = {
     "run": ("A run, as show --json and export --run-json write it", _run),
     "compare": ("A comparison, as compare --json prints it", _comparison),
     "gate": ("The outcome of a gate, as gate --json prints it", _gate),
     "judge": ("Judged outputs, as judge --json prints them", _judge),
+    "plan": ("A plan, as plan files hold it", _plan),
+    "facts": ("The facts of a host, as hosts facts --json prints them", _facts),
+    "investigation": ("An investigation without its results", _investigation),
 }
 
 NAMES = tuple(_SCHEMAS)

@@ -13,10 +13,12 @@ from click.testing import CliRunner
 from jsonschema import Draft202012Validator
 
 from app.cli.main import benchwright
+from app.formats import facts_to_json
 from app.published_schemas import NAMES, schema
 from app.services import Workstation
 from suites.verdict import Trust
 from tests.app.test_published_json import PUBLISHED
+from tests.app.test_redaction import canary_facts
 from tests.widgets.library_runs import Made, record
 
 DATA = Path(__file__).parents[1] / "data"
@@ -76,6 +78,14 @@ def test_what_the_verbs_print_is_described(library: Path, tmp_path: Path) -> Non
     assert not errors("compare", compared)
     gate = ("gate", "--run", pair[1], "--against", pair[0], "--fail-if", "iops worse by 5 %", "--fail-if", "iops < 1")
     assert not errors("gate", printed(library, *gate, "--json"))
+
+
+def test_plans_facts_and_investigations_are_described(library: Path) -> None:
+    assert not errors("facts", facts_to_json(canary_facts()))
+    assert not errors("plan", printed(library, "show", "--json", "last")["plan"])
+    made = printed(library, "investigation", "new", "disk", "--json")
+    assert not errors("investigation", made)
+    assert errors("investigation", made | {"name": 1})
 
 
 @pytest.mark.parametrize("folder", OUTPUTS, ids=lambda path: path.name)

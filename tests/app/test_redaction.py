@@ -15,6 +15,7 @@ from urllib.parse import quote
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.text import Text
 
 from app.events import (
     FactsRead,
@@ -361,6 +362,28 @@ def test_an_imported_output_keeps_no_prompt_and_no_word_of_its_command(tmp_path:
     assert trial.figures
     assert {"sysbench", "cpu", "--threads=2"} <= set(trial.trial.commands[0].argv)
     assert not re.search(rb"zq\w", copy.read_bytes())
+
+
+@pytest.mark.parametrize("kind", ["png", "pdf", "svg"])
+def test_no_canary_is_drawn(
+    workstation: Workstation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """Text in an image is glyphs or pixels, which no search of the file finds: what is drawn is recorded."""
+    drawn: list[str] = []
+    draw = Text.draw
+
+    def recorded(text: Text, *args: Any, **kwargs: Any) -> None:
+        drawn.append(text.get_text())
+        draw(text, *args, **kwargs)
+
+    monkeypatch.setattr(Text, "draw", recorded)
+    workstation.export_image([RUN], tmp_path / f"open.{kind}")
+    assert CANARY.search("\n".join(drawn).encode())  # so the recording sees names
+    drawn.clear()
+    with workstation.redacted([RUN]) as source:
+        source.workstation.export_image(source.runs, tmp_path / f"redacted.{kind}")
+    assert any("host-A" in text for text in drawn)
+    assert not CANARY.findall("\n".join(drawn).encode())
 
 
 def test_pdf_and_svg_have_no_canary_and_no_date(workstation: Workstation, tmp_path: Path) -> None:
