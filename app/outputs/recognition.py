@@ -173,7 +173,7 @@ def recognise(text: str) -> Recognition:
         for reading in (given, without_surroundings(given, own_text, begins_own)):
             best, best_lines = _better(best, best_lines, reading)
     for join in () if best.is_whole else (rejoined, uncut):
-        best, best_lines = _better(best, best_lines, join(best_lines, has_own))
+        best, best_lines = _better(best, best_lines, join([without_ending(line) for line in best_lines], has_own))
     return best
 
 

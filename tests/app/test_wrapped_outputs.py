@@ -13,6 +13,7 @@ from tests.app.wrappings import WRAPPINGS
 DATA = Path(__file__).parents[1] / "data"
 
 SAMPLE = (
+    "dd/9.1/sigkill",
     "dd/9.1/urandom_progress",
     "fio/2.21/json_final",
     "iperf3/3.12/udp_P2_text",
