@@ -100,8 +100,9 @@ class OutputFormat:
     """One format of a tool's output.
 
     `first` matches a line with which an output begins, `line` any line that only such an output has, so that a part
-    of one is recognised. `keys` are names at the top of a JSON document, all of which one has; with `joined`,
-    documents that follow one another are read together. `free_text` are names in it whose text the user wrote.
+    of one is recognised. `keys` are names at the top of a JSON document, all of which one has; one that is a part of an
+    output has one of the values of `parts` at its name. With `joined`, documents that follow one another are read
+    together. `free_text` are names in it whose text the user wrote.
     """
 
     title: str
@@ -109,6 +110,7 @@ class OutputFormat:
     first: re.Pattern[str] | None = None
     line: re.Pattern[str] | None = None
     keys: frozenset[str] = frozenset()
+    parts: Mapping[str, frozenset[str]] = field(default_factory=dict)
     joined: bool = False
     free_text: frozenset[str] = frozenset()
 
@@ -122,4 +124,18 @@ class OutputFormat:
 
     def is_document(self, content: object) -> bool:
         """Return whether a JSON document has this format."""
-        return bool(self.keys) and isinstance(content, dict) and self.keys <= content.keys()
+        if not isinstance(content, dict):
+            return False
+        whole = bool(self.keys) and self.keys <= content.keys()
+        return whole or any(
+            content.get(name) in values for name, values in self.parts.items() if _is_text(content, name)
+        )
+
+    def may_be_in(self, text: str) -> bool:
+        """Return whether `text` has the names of a document of this format."""
+        whole = bool(self.keys) and all(f'"{key}"' in text for key in self.keys)
+        return whole or any(f'"{name}"' in text for name in self.parts)
+
+
+def _is_text(content: Mapping[str, object], name: str) -> bool:
+    return isinstance(content.get(name), str)

@@ -24,6 +24,20 @@ def read_json(text: str) -> Any:
         raise ValueError("it is nested too deeply") from None
 
 
+def documents_in(text: str) -> list[str]:
+    """Return the text of each JSON document of `text`, which follow one another. Raises ValueError if one is none."""
+    found, at, decoder = [], 0, json.JSONDecoder()
+    while rest := text[at:].lstrip():
+        at = len(text) - len(rest)
+        try:
+            end = decoder.raw_decode(text, at)[1]
+        except RecursionError:
+            raise ValueError("it is nested too deeply") from None
+        found.append(text[at:end])
+        at = end
+    return found
+
+
 def object_in(content: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     """Return the object at `key`, an empty one if there is none."""
     found = content.get(key)

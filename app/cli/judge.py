@@ -76,7 +76,8 @@ def _print_file(one: JudgedFile, *, everything: bool, named: bool) -> None:
 
 def _print_output(one: JudgedOutput, *, everything: bool) -> None:
     click.echo(plain(one.verdict.summary))
-    click.echo(plain(f"  {one.found.format}, line {one.found.first_line}"))
+    name = one.found.output.name
+    click.echo(plain(f"  {one.found.format}, line {one.found.first_line}{f': {name}' if name else ''}"))
     figures = one.found.output.parsed.figures
     for figure in figures if everything else figures[:MOST_FIGURES]:
         click.echo(plain(f"  {metric_text(figure.metric, figure.labels)}: {figure_text(figure.metric, figure.value)}"))
@@ -98,6 +99,7 @@ def _to_json(one: JudgedFile) -> dict[str, object]:
                 "format": each.found.format,
                 "suite": each.found.output.suite_id,
                 "line": each.found.first_line,
+                "name": each.found.output.name,
                 "command_line": each.found.command,
                 "values": dict(each.record.plan.steps[0].values),
                 "trust": each.verdict.trust.value,

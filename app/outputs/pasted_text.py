@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from suites.strict_json import read_json
+
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -23,6 +25,10 @@ _SPACES = re.compile(r"[\u00a0\u2000-\u200a\u202f\u205f\u3000]")
 _QUOTE = re.compile(r"[ \t]{0,8}(?:>[ \t]?)+")
 _ENDING = re.compile(r"(?:[ \t]*<br ?/?>|[ \t]{2,}\|)$")
 """End of a line in a table: a parser may take it for a part of the line."""
+_BREAK_MARK = re.compile(r"[ \t]+\\$")
+"""End of a line that goes on below, in Markdown and in shells."""
+OF_FILLED = 0.8
+"""Share of the lines with text that end with such a mark, from which no tool printed it."""
 _FENCE = re.compile(r"[ \t]*(?:```|~~~)\S*[ \t]*")
 _WRAPPED = range(56, 90)
 """Characters of a line that a mail program may have broken; they break at 72 to 80."""
@@ -65,9 +71,12 @@ def _unquoted(line: str) -> str:
     return "" if _FENCE.fullmatch(line) else line
 
 
-def without_ending(line: Line) -> Line:
-    """Return a line without the border of a table after it."""
-    return replace(line, text=_ENDING.sub("", line.text))
+def without_endings(lines: Sequence[Line]) -> list[Line]:
+    """Return `lines` without the border of a table after each, and without the mark of a line break if most have it."""
+    filled = [line for line in lines if line.text.strip()]
+    broken = sum(_BREAK_MARK.search(line.text) is not None for line in filled) > OF_FILLED * len(filled)
+    bare = (_BREAK_MARK.sub("", line.text) if broken else line.text for line in lines)
+    return [replace(line, text=_ENDING.sub("", text)) for line, text in zip(lines, bare, strict=True)]
 
 
 # Panes: text side by side in a terminal, and boxes around it
@@ -118,7 +127,7 @@ DEEPEST = 3
 
 def decoded_lines(lines: Sequence[Line]) -> list[Line]:
     """Return `lines` without HTML, the escapes of strings that contain several lines, and cells of CSV."""
-    found = list(lines)
+    found = _of_messages(lines)
     if any(_MARKUP.search(line.text) for line in found):
         found = [part for line in found for part in _without_tags(line)]
     for _ in range(DEEPEST):
@@ -126,6 +135,34 @@ def decoded_lines(lines: Sequence[Line]) -> list[Line]:
             break
         found = [part for line in found for part in _in_strings(line)]
     return _of_cells(found)
+
+
+_MESSAGE = ("log", "msg", "message", "MESSAGE", "textPayload", "line", "text", "body")
+"""Names of the text in a log of JSON objects: of Docker, of programs, of journald, of Google Cloud."""
+
+
+def _of_messages(lines: Sequence[Line]) -> list[Line]:
+    """Return the messages in `lines` if most are JSON objects with one, as logs are written."""
+    messages = [_message(line.text) for line in lines]
+    filled = sum(bool(line.text.strip()) for line in lines)
+    if sum(each is not None for each in messages) <= OF_FILLED * filled:
+        return list(lines)
+    return [
+        line if message is None else replace(line, text=part)
+        for line, message in zip(lines, messages, strict=True)
+        for part in (message or "").removesuffix("\n").split("\n")
+    ]
+
+
+def _message(text: str) -> str | None:
+    """Return the message in a line that is a JSON object; None if it has none."""
+    if not text.lstrip(" \t").startswith("{") or not text.endswith("}"):
+        return None
+    try:
+        content = read_json(text)
+    except ValueError:
+        return None
+    return next((found for name in _MESSAGE if isinstance(found := content.get(name), str)), None)
 
 
 def _of_mail(lines: Sequence[Line]) -> list[Line]:
@@ -180,6 +217,11 @@ def _in_strings(line: Line) -> Iterator[Line]:
     for text in inner:
         for each in lines_of(unescaped(text).removesuffix("\n")):
             yield replace(each, number=line.number)
+
+
+def has_markup(text: str) -> bool:
+    """Return whether `text` has tags or entities of HTML."""
+    return _MARKUP.search(text) is not None
 
 
 def unescaped(text: str) -> str:

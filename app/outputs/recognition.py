@@ -7,7 +7,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
-from app.outputs.pasted_text import Line, decoded_lines, dedented, lines_of, plain, rejoined, uncut, without_ending
+from app.outputs.pasted_text import (
+    Line,
+    decoded_lines,
+    dedented,
+    has_markup,
+    lines_of,
+    plain,
+    rejoined,
+    uncut,
+    without_endings,
+)
 from app.outputs.surroundings import without_panes, without_surroundings
 from suites import registry
 from suites.command.program_rules import name_of, starts
@@ -90,12 +100,13 @@ class Recognition:
     own_lines: int = 0
 
     @property
-    def score(self) -> tuple[int, int, int, int]:
-        """How much was read: complete results, figures, stated values, and lines of tools."""
+    def score(self) -> tuple[int, int, int, int, int]:
+        """How much was read: complete results, figures, names without markup, stated values, and lines of tools."""
         outputs = [one.output for one in self.found]
         return (
-            sum(one.parsed.complete for one in outputs),
+            sum(one.parsed.complete and bool(one.parsed.figures) for one in outputs),
             sum(len(one.parsed.figures) for one in outputs),
+            -sum(has_markup(one.name) for one in outputs),
             sum(len(one.stated) for one in outputs),
             self.own_lines,
         )
@@ -173,7 +184,7 @@ def recognise(text: str) -> Recognition:
         for reading in (given, without_surroundings(given, own_text, begins_own)):
             best, best_lines = _better(best, best_lines, reading)
     for join in () if best.is_whole else (rejoined, uncut):
-        best, best_lines = _better(best, best_lines, join([without_ending(line) for line in best_lines], has_own))
+        best, best_lines = _better(best, best_lines, join(without_endings(best_lines), has_own))
     return best
 
 
@@ -186,7 +197,7 @@ def _better(best: Recognition, lines: list[Line], other: list[Line]) -> tuple[Re
 
 
 def _read_lines(lines: Sequence[Line]) -> Recognition:
-    found, rest, cut_off = _documents([without_ending(line) for line in lines])
+    found, rest, cut_off = _documents(without_endings(lines))
     left = own = 0
     unread: list[UnreadOutput] = []
     loop = ""
@@ -248,11 +259,12 @@ def _documents(lines: Sequence[Line]) -> tuple[list[FoundOutput], list[Line], bo
             continue
         if document.before.strip():
             rest.append(replace(line, text=document.before[:MAXIMUM_LINE]))
-            last = -1
+            last = last if known.parts else -1
         end = waiting[-document.lines]
         del waiting[-document.lines :]
         copied += len(document.after)
-        if copied < MOST_COPIED and document.after.strip():
+        beside = bool(known.parts) and not _OPENED.search(document.after)  # no line between two parts
+        if copied < MOST_COPIED and document.after.strip() and not beside:
             waiting.append(replace(end, text=document.after))
         if known.joined and last >= 0 and groups[last].format is known:
             groups[last].texts.append(document.text)
@@ -301,7 +313,7 @@ def _keys() -> re.Pattern[str]:
 
 def _may_contain(text: str) -> bool:
     """Return whether `text` has the names of a known document."""
-    return any(each.keys and all(f'"{key}"' in text for key in each.keys) for each in formats())
+    return any(each.may_be_in(text) for each in formats())
 
 
 def _format_of(text: str) -> OutputFormat | None:

@@ -10,7 +10,8 @@ from suites.fio.report import MIXED, OPERATIONS, Direction, JobReport, Latency, 
 _HEADER = re.compile(r"^(.{1,100}): \(groupid=(\d{1,6}), jobs=\d{1,6}\): err=\s*(\d{1,4})\b(?:.*?\bpid=(\d{1,9}))?")
 _DIRECTION = re.compile(r"^\s*(read|write|trim|mixed)\s*:\s*(.*)$")
 _IOPS = re.compile(r"\biops=\s*([\d.]{1,15})([kKMG]?)", re.IGNORECASE)
-_BANDWIDTH = re.compile(r"\bbw=\s*([\d.]{1,15})\s*([kKMGT]?)(i?)(B|bit)/s", re.IGNORECASE)
+_BANDWIDTH = re.compile(r"\bbw=\s*([\d.]{1,15})\s*([kKMGT]?)(i?)(?:(B|bit)/s|(?<=i)(?= \())", re.IGNORECASE)
+"""The sum of fio --client has no unit after its prefix."""
 _RUNTIME = re.compile(r"(?:runt=\s*|/)(\d{1,12})msec")
 _LATENCY = re.compile(
     r"^\s*(slat|clat|lat|sync) \((nsec|usec|msec)\)\s*: min=.*?max=\s*([\d.]{1,15})([kKMG]?), avg=\s*([\d.]{1,15})"
@@ -83,7 +84,7 @@ class _Direction:
         if found := _BANDWIDTH.search(text):
             # fio 2 writes KB/s and means 1024 bytes; since 2.99 it writes KiB/s.
             power = " kmgt".index(found[2].lower() or " ")
-            bits = found[4].lower() == "bit"  # --unit_base=1
+            bits = (found[4] or "B").lower() == "bit"  # --unit_base=1
             self.bandwidth = float(found[1]) * 1024.0**power / (8 if bits else 1)
         if found := _RUNTIME.search(text):
             self.runtime = int(found[1]) / 1000

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
@@ -42,6 +42,9 @@ _DIRECTION = re.compile(r"\s*(?:read|write|trim|mixed)\s*:")
 _TERSE = re.compile(r"[345];fio-\d")
 _CLIENT = re.compile(r"<(?P<host>[\w.:-]{1,100})>(?: |$)")
 """The host before lines of fio --client, alone on the line before the results of its jobs."""
+
+_SUM = "All clients"
+"""The name that fio --client gives the sum of all servers."""
 
 _LOG = re.compile(r"(\d{1,15}), \d{1,18}, [012], \d{1,10}(?:, \d{1,20}(?:, \w{1,10}){0,2})?$")
 """A sample of write_bw_log, write_iops_log or write_lat_log: time in ms, value, direction, block size, offset."""
@@ -185,7 +188,7 @@ def _read_clients(text: str, command: str | None) -> Iterator[ToolOutput]:
 
 
 def _is_sum(job: Mapping[str, object]) -> bool:
-    return job.get("jobname") == "All clients" and "job options" not in job
+    return job.get("jobname") == _SUM and "job options" not in job
 
 
 def _clones(job: Mapping[str, object]) -> int:
@@ -274,15 +277,35 @@ def _bytes_per_second(rate: re.Match[str]) -> float:
 
 
 def _by_client(text: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield the lines of each host of fio --client: its name alone precedes its results; one host without a name."""
-    host, part = "", list[str]()
+    """Yield the lines of each server of fio --client, then their sum; of a text without servers all lines, unnamed.
+
+    A server's name alone precedes its results. Where the names of several precede those of all, fio does not say whose
+    are first: then they have numbers.
+    """
+    waiting: list[str] = []
+    parts: list[tuple[str, list[str]]] = [("", [])]
+    server, has_jobs, closed = 0, False, False
     for line in text.splitlines():
-        if (match := _CLIENT.match(line)) and match.end() == len(line.rstrip()):
-            yield host, part
-            host, part = match["host"], []
-        else:
-            part.append(_CLIENT.sub("", line, count=1))
-    yield host, part
+        named = _CLIENT.match(line)
+        bare = _CLIENT.sub("", line, count=1)
+        group = _GROUP.match(bare.strip())
+        if named and named.end() == len(line.rstrip()):
+            waiting = [named["host"]] if has_jobs else [*waiting, named["host"]]
+            parts.append((named["host"], []))
+            server, has_jobs, closed = 0, False, False
+        elif group and waiting and (group["job"] == _SUM or (len(waiting) > 1 and (closed or not has_jobs))):
+            server += 1
+            parts.append(("" if group["job"] == _SUM else _numbered(waiting, server), []))
+            closed = False
+        has_jobs |= group is not None
+        closed |= bare.startswith("Run status group")
+        parts[-1][1].append(bare)
+    yield from parts
+
+
+def _numbered(names: Sequence[str], server: int) -> str:
+    """Return how the results of a server are named that may be those of any of `names`."""
+    return f"{names[0]} server {server}" if len(set(names)) == 1 else f"server {server} of {', '.join(names)}"
 
 
 def _read_terse_output(text: str, command: str | None) -> Iterator[ToolOutput]:

@@ -1,5 +1,6 @@
 """How the output of iperf3 and iperf 2 is recognised, and the options that it states."""
 
+import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -26,7 +27,7 @@ from suites.output_reading import StatedLine, by_parser, stated_by_command
 from suites.outputs import OutputFormat, ParsedTrial, ToolOutput, parse_whole
 from suites.parameters import Value, Values
 from suites.quantities import quantity
-from suites.strict_json import object_in, objects_in, read_json
+from suites.strict_json import documents_in, object_in, objects_in, read_json
 from suites.units import Unit
 
 _ROW = r"\[ {0,3}(?:\d{1,6}|SUM)\](?:\[[TR]X-[CS]\])? +\d+\.\d+- *\d+\.\d+ +sec +"
@@ -157,9 +158,12 @@ def iperf_formats(suite: Suite) -> tuple[OutputFormat, ...]:
             whole = seconds > 0 and one.parsed.complete  # else the rest may be missing in the text only
             yield replace(one, seconds=seconds + _omitted(one.stated) if whole else None)
 
-    def read_document(output: str, command: str | None) -> Iterable[ToolOutput]:
-        parsed = parse_whole(suite.parser({}), output.encode())
-        content = read_json(output)
+    def read_documents(output: str, command: str | None) -> Iterable[ToolOutput]:
+        for content in _tests(output):
+            yield from read_document(content, command)
+
+    def read_document(content: Mapping[str, Any], command: str | None) -> Iterable[ToolOutput]:
+        parsed = parse_whole(suite.parser({}), json.dumps(content).encode())
         test = object_in(object_in(content, "start"), "test_start")
         both = any(name.endswith("_bidir_reverse") for name in object_in(content, "end"))
         stated = {**(stated_by_command(suite, command) or {}), **_stated_in_json(test, both=both)}
@@ -174,12 +178,49 @@ def iperf_formats(suite: Suite) -> tuple[OutputFormat, ...]:
         OutputFormat(
             title="iperf3 JSON",
             keys=frozenset({"start", "intervals", "end"}),
-            read=read_document,
+            parts={"event": _EVENTS},
+            joined=True,
+            read=read_documents,
             free_text=frozenset({"title", "extra_data"}),
         ),
         OutputFormat(title="iperf3 text", first=_FIRST, line=_LINE, read=text),
         OutputFormat(title="iperf 2 text", first=_BANNER, line=_BANNER, read=text),
     )
+
+
+_EVENTS = frozenset({"start", "interval", "end", "error", "server_output_text", "server_output_json"})
+"""Events of --json-stream (iperf 3.17 and later, iperf_api.c)."""
+
+
+def _tests(output: str) -> Iterable[Mapping[str, Any]]:
+    """Yield the document of each test; one for the events of --json-stream, unless theirs was printed too."""
+    events: dict[str, Any] = {}
+    for document in documents_in(output):
+        content = read_json(document)
+        if "event" not in content:
+            if _cookie(events) not in (None, _cookie(content)):
+                yield from _of_events(events)
+            events = {}
+            yield content
+            continue
+        if content["event"] == "start":
+            yield from _of_events(events)
+            events = {}
+        if content["event"] == "interval":
+            events.setdefault("intervals", []).append(content.get("data"))
+        else:
+            events[content["event"]] = content.get("data")
+    yield from _of_events(events)
+
+
+def _of_events(events: dict[str, Any]) -> Iterable[Mapping[str, Any]]:
+    if events:
+        yield {"start": {}, "intervals": [], "end": {}, **events}
+
+
+def _cookie(content: Mapping[str, Any]) -> object:
+    """Return the text by which both ends of a test know it."""
+    return object_in(content, "start").get("cookie")
 
 
 _SHOWN: Mapping[Value | None, str] = {

@@ -186,6 +186,37 @@ def test_the_text_of_fio_client_is_divided_among_its_hosts() -> None:
     assert all(one.found.output.stated["iodepth"] == 8 for one in found)
 
 
+def test_servers_that_are_named_before_all_results_have_numbers_and_their_sum_is_no_server() -> None:
+    found = outputs(captured("fio-client/3.33/two_servers_text"))
+    assert [one.found.output.name for one in found] == ["vm server 1 read", "vm server 2 read", "All clients"]
+    rates = [{name: value for name, _labels, value in figures(one)}["iops"] for one in found]
+    assert rates == pytest.approx([10_800, 10_717, 21_508], rel=0.001)
+    assert [one.found.output.stated["numjobs"] for one in found] == [1, 1, 2]
+
+
+@pytest.mark.parametrize("name", ["jsonstream_tcp", "jsonstream_full", "jsonstream_udp", "jsonstream_P2_bidir"])
+def test_the_events_of_iperf3_are_one_test_as_its_document_is(name: str) -> None:
+    text = captured(f"iperf3/3.21/{name}")
+    (one,) = outputs(text)
+    assert (one.found.format, one.found.output.parsed.complete) == ("iperf3 JSON", True)
+    assert {"throughput"} <= {metric for metric, _labels, _value in figures(one)}
+    assert one.found.output.stated["protocol"] == ("udp" if "udp" in name else "tcp")
+    several = outputs(f"{text}$ iperf3 -c 10.99.0.2 -J --json-stream\n{captured('iperf3/3.21/jsonstream_udp')}")
+    assert [figures(each) for each in several] == [
+        figures(one),
+        *map(figures, outputs(captured("iperf3/3.21/jsonstream_udp"))),
+    ]
+
+
+def test_events_of_iperf3_without_an_end_are_incomplete() -> None:
+    (one,) = outputs(captured("iperf3/3.21/client_sigterm_jsonstream"))
+    assert not one.found.output.parsed.complete
+
+
+def test_other_events_are_no_output_of_iperf3() -> None:
+    assert outputs('{"event": "click", "data": {"x": 1}}\n{"event": 7, "data": []}\n') == ()
+
+
 @pytest.mark.parametrize("border", ["   |", " │", "<br>"])
 def test_the_border_of_a_pane_or_a_table_hides_no_value(border: str) -> None:
     text = (DATA / "iperf3/3.12/udp_P2_text.stdout").read_text()

@@ -16,6 +16,7 @@ SAMPLE = (
     "dd/9.1/sigkill",
     "dd/9.1/urandom_progress",
     "fio/2.21/json_final",
+    "hyperfine/1.15.0/once",
     "iperf3/3.12/udp_P2_text",
     "ioping/1.3/direct",
     "judged/objected/fio-837-fsync-on-close",
@@ -61,8 +62,6 @@ def test_what_surrounds_an_output_changes_neither_its_figures_nor_its_verdict(na
     assert figures(bare)
     for title, wrap in WRAPPINGS.items():
         wrapped = judged(wrap(text.splitlines()))
-        if title == "a log of JSON messages" and text.lstrip().startswith("{"):
-            continue  # documents of lines of documents
         assert figures(wrapped) == figures(bare), title
         assert trusts(wrapped) == trusts(bare), title
 
