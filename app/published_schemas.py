@@ -156,6 +156,9 @@ _SCHEMAS: Mapping[str, tuple[str, Callable[[SchemaTypes], Json]]] = {
 NAMES = tuple(_SCHEMAS)
 """The schemas by name."""
 
+TITLES: Mapping[str, str] = {name: title for name, (title, _) in _SCHEMAS.items()}
+"""What each schema describes, by name."""
+
 
 def schema(name: str, *, strict: bool = False) -> Json:
     """Return the JSON Schema `name`; a `strict` one admits no other keys, which a newer version may add."""

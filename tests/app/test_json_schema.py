@@ -54,6 +54,13 @@ def test_a_schema_is_valid_and_printed(name: str) -> None:
     assert '"additionalProperties": false' not in ran.stdout  # newer versions may add keys
 
 
+def test_the_schemas_are_listed() -> None:
+    ran = CliRunner().invoke(benchwright, ["schema", "--list"])
+    assert [line.split()[0] for line in ran.stdout.splitlines() if line.split()[0] in NAMES] == list(NAMES)
+    for words in ([], ["run", "--list"]):
+        assert CliRunner().invoke(benchwright, ["schema", *words]).exit_code == 2
+
+
 @pytest.mark.parametrize("old", LIBRARIES, ids=lambda path: path.stem)
 def test_runs_of_every_format_are_described(old: Path, tmp_path: Path) -> None:
     library = tmp_path / old.name
