@@ -67,6 +67,7 @@ def test_runs_of_every_format_are_described(old: Path, tmp_path: Path) -> None:
     shutil.copy(old, library)
     runs = printed(library, "list", "--json")
     assert runs
+    assert not errors("list", runs)
     for run in runs:
         shown = printed(library, "show", "--json", run["id"])
         assert not errors("run", shown), run["id"]
@@ -145,10 +146,11 @@ FREE = ("values", "labels", "telemetry_cost", "telemetry_program", "not_checked"
 """Objects with any keys, and texts that may be left out."""
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ["run", "list", "compare", "gate", "judge"])
 def test_mutations_are_refused(name: str, library: Path) -> None:
     pair = ("20260101-000000-0001", "20260102-000000-0002")
     words = {
+        "list": ("list",),
         "run": ("show", "last"),
         "compare": ("compare", *pair),
         "gate": ("gate", "--run", pair[1], "--against", pair[0], "--fail-if", "iops worse by 5 %"),
