@@ -4,9 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from app.json_converter import publish
 from app.plans.plan import host_label
 from app.records import Recall, RunSummary
 from suites.quantities import uncertainty_text
+from suites.units import Unit
 from suites.vocab import Metric
 
 
@@ -39,6 +41,16 @@ class Annotation:
 
 
 NO_ANNOTATION = Annotation()
+
+
+@dataclass(frozen=True)
+class HeadlineFigure:
+    """The value of a run's headline metric, and the distance of the upper end of its 95 % interval, in `unit`."""
+
+    name: str
+    value: float
+    half: float | None
+    unit: Unit
 
 
 @dataclass(frozen=True)
@@ -80,6 +92,18 @@ class LibraryRow:
         return self.summary.headline
 
     @property
+    def headline_metric(self) -> HeadlineFigure | None:
+        """The headline metric with its value; None without one."""
+        if self.metric is None or self.value is None:
+            return None
+        return HeadlineFigure(self.metric.name, self.value, self.half, self.metric.unit)
+
+    @property
+    def parameters(self) -> tuple[Mapping[str, str], ...]:
+        """The text of each parameter's value, by name, of each step."""
+        return tuple({name: value.text for name, value in one.values.items()} for one in self.configurations)
+
+    @property
     def half_text(self) -> str:
         """The distance of the farther end of the interval with the prefix of the value; empty without one."""
         if self.metric is None or self.value is None or not self.half:
@@ -119,6 +143,13 @@ class LibraryRow:
             self.instance, self.virtualisation, self.kernel, run.session.series if run.session else "",
         )  # fmt: skip
         return "\n".join(filter(None, texts)).casefold()
+
+
+publish(
+    LibraryRow,
+    "trials instance virtualisation kernel plan_hash duration headline_metric errors warnings baselines "
+    "tags=annotation.tags note=annotation.note deleted=annotation.binned lock parameters",
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from app.formats import FACTS_FORMAT, FINDING_KEYS, INVESTIGATION_FORMAT, VERDIC
 from app.investigation import Investigation
 from app.json_converter import Json
 from app.json_schema import DIALECT, SchemaTypes, closed, open_to_more
+from app.library_rows import LibraryRow
 from app.plans.plan import FORMATS, Plan
 from app.plans.plan_remarks import RemediedValue
 from app.records import ChangeRecord, Recall, RunSummary, TrialRecord
@@ -143,8 +144,13 @@ def _investigation(made: SchemaTypes) -> Json:
     return _with_format(made, Investigation, INVESTIGATION_FORMAT)
 
 
+def _list(made: SchemaTypes) -> Json:
+    return _list_of(closed({**made.keys(RunSummary), **made.keys(LibraryRow)}))
+
+
 _SCHEMAS: Mapping[str, tuple[str, Callable[[SchemaTypes], Json]]] = {
     "run": ("A run, as show --json and export --run-json write it", _run),
+    "list": ("The runs of the library, as list --json prints them", _list),
     "compare": ("A comparison, as compare --json prints it", _comparison),
     "gate": ("The outcome of a gate, as gate --json prints it", _gate),
     "judge": ("Judged outputs, as judge --json prints them", _judge),
@@ -155,6 +161,9 @@ _SCHEMAS: Mapping[str, tuple[str, Callable[[SchemaTypes], Json]]] = {
 
 NAMES = tuple(_SCHEMAS)
 """The schemas by name."""
+
+TITLES: Mapping[str, str] = {name: title for name, (title, _) in _SCHEMAS.items()}
+"""What each schema describes, by name."""
 
 
 def schema(name: str, *, strict: bool = False) -> Json:

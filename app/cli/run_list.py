@@ -110,17 +110,7 @@ def _usual_columns(rows: Sequence[LibraryRow]) -> list[str]:
 
 def row_to_json(row: LibraryRow) -> dict[str, object]:
     """Return the public JSON of a run in a list."""
-    figure = None
-    if row.metric is not None and row.value is not None:
-        figure = {"name": row.metric.name, "value": row.value, "half": row.half, "unit": row.metric.unit.value}
-    return {
-        **published(row.summary), "trials": row.trials,
-        "instance": row.instance, "virtualisation": row.virtualisation, "kernel": row.kernel,
-        "plan_hash": row.plan_hash, "duration": row.duration, "headline_metric": figure, "errors": row.errors,
-        "warnings": row.warnings, "baselines": list(row.baselines), "tags": list(row.annotation.tags),
-        "note": row.annotation.note, "deleted": row.annotation.binned, "lock": row.lock,
-        "parameters": [{name: value.text for name, value in one.values.items()} for one in row.configurations],
-    }  # fmt: skip
+    return {**published(row.summary), **published(row)}
 
 
 def _saved_search(workstation: Workstation, name: str | None) -> str:

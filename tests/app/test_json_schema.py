@@ -54,12 +54,20 @@ def test_a_schema_is_valid_and_printed(name: str) -> None:
     assert '"additionalProperties": false' not in ran.stdout  # newer versions may add keys
 
 
+def test_the_schemas_are_listed() -> None:
+    ran = CliRunner().invoke(benchwright, ["schema", "--list"])
+    assert [line.split()[0] for line in ran.stdout.splitlines() if line.split()[0] in NAMES] == list(NAMES)
+    for words in ([], ["run", "--list"]):
+        assert CliRunner().invoke(benchwright, ["schema", *words]).exit_code == 2
+
+
 @pytest.mark.parametrize("old", LIBRARIES, ids=lambda path: path.stem)
 def test_runs_of_every_format_are_described(old: Path, tmp_path: Path) -> None:
     library = tmp_path / old.name
     shutil.copy(old, library)
     runs = printed(library, "list", "--json")
     assert runs
+    assert not errors("list", runs)
     for run in runs:
         shown = printed(library, "show", "--json", run["id"])
         assert not errors("run", shown), run["id"]
@@ -138,10 +146,11 @@ FREE = ("values", "labels", "telemetry_cost", "telemetry_program", "not_checked"
 """Objects with any keys, and texts that may be left out."""
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ["run", "list", "compare", "gate", "judge"])
 def test_mutations_are_refused(name: str, library: Path) -> None:
     pair = ("20260101-000000-0001", "20260102-000000-0002")
     words = {
+        "list": ("list",),
         "run": ("show", "last"),
         "compare": ("compare", *pair),
         "gate": ("gate", "--run", pair[1], "--against", pair[0], "--fail-if", "iops worse by 5 %"),
