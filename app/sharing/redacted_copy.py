@@ -46,7 +46,7 @@ def redacted_copy(
         redaction.add_record(record, annotations.get(record.summary.id, NO_ANNOTATION), hosts)
         run = record.summary.id
         series = [*store.samples(run).values(), *store.telemetry(run).values()]
-        labels = {value for samples in series for sample in samples for _, value in sample.labels}
+        labels = {pair for samples in series for sample in samples for pair in sample.labels}
         with redaction.origin("label"):
             redaction.add_labels(sorted(labels))
         with redaction.origin("imported text"):

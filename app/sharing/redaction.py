@@ -30,20 +30,43 @@ _KERNEL_NAME = re.compile(
 """Names that the kernel or udev gives to devices; one made of a MAC address (enx…) is not among them."""
 
 _ADDRESS = re.compile(
-    r"(?<![\w.:])(?:\d{1,3}(?:\.\d{1,3}){3}|[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,7})(?![\w:]|\.\d)"
+    r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?!\w|\.\d)"  # also before a port, and after ::ffff:
+    r"|(?<![\w.:])[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,7}(?![\w:]|\.\d)"
 )
-_MAC = re.compile(r"(?<![\w:-])[0-9A-Fa-f]{2}(?:[:-][0-9A-Fa-f]{2}){5}(?![\w:-])")
+_MAC = re.compile(
+    r"(?<![\w:-])(?:[0-9A-Fa-f]{2}(?:[:-][0-9A-Fa-f]{2}){5,19}|[0-9A-Fa-f]{4}(?:\.[0-9A-Fa-f]{4}){2})(?![\w:-])"
+)
 _UUID = re.compile(r"(?<!\w)[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}(?!\w)")
-_CLOUD_ID = re.compile(r"(?<!\w)(?:i|vol|eni|snap|ami|subnet|vpc)-?[0-9a-f]{8,17}(?!\w)")
-_PATH = re.compile(r"(?<![\w/.-])~?/[^\s\"'=:,;()<>|\\]+")
+_SHORT_UUID = re.compile(r"(?i)uuid[=/]([0-9a-f-]{6,})(?!\w)")
+"""Of a FAT file system, or of a partition of an MBR."""
+_CLOUD_ID = re.compile(
+    r"(?<!\w)(?:(?:i|vol|eni|snap|ami|subnet|vpc)-?[0-9a-f]{8,17}|ocid1\.[\w.-]+\w)(?!\w)"
+    r"|(?<=arn:)aws[\w-]*:[\w-]*:[\w-]*:\d{12}(?!\d)"
+)
+_CLOUD_NAME = re.compile(r"(?i)(?<!\w)(?:projects|resourceGroups|subscriptions|virtualMachines)/([\w.-]*\w)")
+_PATH = re.compile(r"(?<![\w/.-])(?:~[\w.-]*)?/[^\s\"'=:,;()<>|\\]+")
 _ACCOUNT = re.compile(r"(?<![\w.-])([A-Za-z_][\w.-]*)@([\w.-]*\w)")
 _URL = re.compile(r"://(?:([^\s/@:]+)(?::([^\s/@]+))?@)?(\[[^\]]+\]|[^\s/:?#\"']+)")
-_UNAME = re.compile(r"\bLinux (\S+) \d+\.\d+")
-_HOME = re.compile(r"/home/([^\s/:\"']+)")
+_UNAME = re.compile(r"\bLinux (?:(?!\d+\.\d+)(\S+) \d+\.\d+|\d+\.\S+\s+\(([^\s()]+)\))")
+"""The host name as uname, and as sar and iostat print it."""
+_HOST_LINE = re.compile(r"(?i)(?<![^\W_])(?:host[ _-]?name|nodename)[\"']?\s{0,4}[:=]\s{0,4}[\"']?([\w.-]*\w)")
+_HOME = re.compile(r"(?:/home/|/Users/|\\Users\\{1,2})([^\s/:\\\"']+)")
 _SECRET = re.compile(
-    r"(?:^|[\s?&;-])((?:[\w-]*(?:user|login|pass|password|secret|token|host|server|key|dbname|database|db))[= ])"
-    r"([^\s&;,\"']+)", re.IGNORECASE,
+    r"(?:^|[\s?&,;-])((?:[\w-]*(?:username|user|login|pass|password|secret|token|host|server|key"
+    r"|dbname|database|db))[= ]|bearer )([^\s&;,\"']+)", re.IGNORECASE,
 )  # fmt: skip
+
+_KERNEL_OPTION = re.compile(
+    r"(?i)[\w.-]{0,40}(?:host|name|domain|ip|root|lv|vg|resume|luks|crypt|ds|nfs|iscsi|initiator|target|bootif|server|url|user"
+    r"|secret|password|workgroup)=([^\s,]+)"
+)
+"""Options of kernels and mounts whose values name hosts, accounts and volumes."""
+
+_OF_HOST = frozenset({"device", "disk", "interface", "process"})
+"""Labels whose values are names that a host gives."""
+
+_HOST_PARAMETERS, _NAME_PARAMETERS = frozenset({"address", "target"}), frozenset({"database", "user"})
+"""Parameters of tests with a host, and with a name, in the user's words."""
 
 _JSON_TEXT = re.compile(r'"(\w{1,40})"\s{0,4}:\s{0,4}("(?:[^"\\]|\\.)*")')
 _PROMPT = re.compile(r"^[ \t]*(\S[^\n]{0,160}?)[ \t]*[$#%>❯➜✗][ \t]+(?:sudo[ \t]+)?(\S{1,200})", re.MULTILINE)
@@ -122,7 +145,7 @@ class Redaction:
             self._commands(word for commands in own for command in commands for word in command.argv)
         with self.origin("label"):
             figures = (figure for trial in record.trials for figure in trial.figures)
-            self.add_labels(value for figure in figures for _, value in figure.labels)
+            self.add_labels(pair for figure in figures for pair in figure.labels)
 
     def add_this_computer(self) -> None:
         """Add the name, the user and the home directory of this computer."""
@@ -137,7 +160,7 @@ class Redaction:
         if name in {LOCAL, ELSEWHERE}:
             new = None
         else:
-            new = self._strong.get(name) or self._weak.get(name) or self._next("host")
+            new = self._known(name) or self._next("host")
             user, _, rest = name.rpartition("@")
             host = rest.rpartition(":")[0] if re.search(r"[^:]:\d+$", rest) else rest
             self._value(name, "host", new)
@@ -166,10 +189,12 @@ class Redaction:
                     self._whole(json.loads(word), "text", "")
         self._addresses(text)
         self._accounts(text)
-        for name in _UNAME.findall(text):
-            self._value(name, "host")
-        for user in _HOME.findall(text):
-            self._value(user, "user")
+        self._urls(text)
+        for pair in _UNAME.findall(text):
+            self._value("".join(pair), "host")
+        for name in _HOST_LINE.findall(text):
+            if not is_ordinary(name):
+                self._names_of_host(name, self._known(name) or self._next("host"))
 
     def add_text(self, text: str) -> None:
         """Add what a command, a note or a finding has: paths, addresses, accounts, URLs, values of secret options."""
@@ -177,15 +202,18 @@ class Redaction:
             return
         self._places(text)
         self._accounts(text)
-        for user, password, host in _URL.findall(text):
-            self._value(user, "user")
-            self._value(password, "secret")
-            if not is_ordinary(host):
-                self._value(host, "host")
+        self._urls(text)
         for _, value in _SECRET.findall(text):
             plain = is_ordinary(value) and (value.isdecimal() or not re.search(r"\d", value))
             if not plain and not value.startswith(("/", "-")):
                 self._value(value, "word")
+
+    def _urls(self, text: str) -> None:
+        for user, password, host in _URL.findall(text):
+            self._value(user, "user")
+            self._value(password, "secret")
+            if not is_ordinary(host):
+                self._value(host.strip("[]"), "address" if _is_address(host.strip("[]")) else "host")
 
     def add_prompts(self, text: str, programs: Collection[str]) -> None:
         """Add the words before a command of `programs` in a terminal's text: names of hosts, users and folders."""
@@ -198,10 +226,11 @@ class Redaction:
         for word in words:
             self._words(word)
 
-    def add_labels(self, values: Iterable[str]) -> None:
+    def add_labels(self, pairs: Iterable[tuple[str, str]]) -> None:
         """Add labels of samples that no tool or kernel has given: names of volumes and interfaces."""
-        for value in values:
-            if not is_ordinary(value) and not _KERNEL_NAME.fullmatch(value) and not re.search(r"\d", value):
+        for key, value in pairs:
+            sized = key not in _OF_HOST and re.search(r"\d", value)
+            if not is_ordinary(value) and not _KERNEL_NAME.fullmatch(value) and not sized:
                 self._value(value, "name")
             self._places(value)
 
@@ -232,14 +261,24 @@ class Redaction:
         for name, value in [*step.values.items(), *(pair for one in step.by_host.values() for pair in one.items())]:
             if isinstance(value, str):
                 self.add_text(value)
+                self._parameter(name, value)
                 for text in _VALUE_OF_LINE.findall(value) if name in lines else [value] * own:
                     self._words(text)
         for by_host in step.by_host.values():
             for host in by_host:
                 self.add_host(host, None)
 
+    def _parameter(self, name: str, value: str) -> None:
+        """Add a text of the user that is a host, a name or a path as a whole."""
+        if name in _HOST_PARAMETERS and value:
+            self.add_host(value, None)
+        elif name in _NAME_PARAMETERS:
+            self._value(value, name)
+        elif value.startswith(("/", "~")) and "\n" not in value:
+            self._path(value)
+
     def _add_entry(self, entry: HostEntry) -> None:
-        new = self._strong.get(entry.name) or self._weak.get(entry.name)
+        new = self._known(entry.name)
         if entry.host_name:
             if _is_address(entry.host_name):
                 self._value(entry.host_name, "address")
@@ -275,13 +314,11 @@ class Redaction:
                     self._words(value)
             case "places":
                 self._places(value)
+                self._options(value)
             case "words":
                 self._words(value)
-            case "volume" | "interface":
-                if not _KERNEL_NAME.fullmatch(value):
-                    self._value(value, how)
-            case "process":
-                if not is_ordinary(value):
+            case "volume" | "interface" | "process":
+                if not (is_ordinary(value) if how == "process" else _KERNEL_NAME.fullmatch(value)):
                     self._value(value, how)
             case _:
                 self._value(value, how)
@@ -300,7 +337,9 @@ class Redaction:
     def _words(self, text: str) -> None:
         """Add the places of a text, and its words that are not ordinary."""
         self._places(text)
-        for word in re.split(r"[\s:,;=]+", text):
+        for word in re.split(r"[\s:,;=@]+", text):
+            if "/" in word.strip("/"):
+                self._path(word)
             if word and not word.startswith(("/", "-")) and not is_ordinary(word) and not _KERNEL_NAME.fullmatch(word):
                 self._value(word, "name")
 
@@ -309,13 +348,26 @@ class Redaction:
         for path in _PATH.findall(text):
             self._path(path)
 
+    def _options(self, text: str) -> None:
+        """Add what the options of a kernel or of a mount name, without their own words and numbers."""
+        for word in (word for value in _KERNEL_OPTION.findall(text) for word in re.split(r"[:;=]+", value)):
+            kept = not re.search(r"[^\W\d_]{2}", word) or _KERNEL_NAME.fullmatch(word)
+            if not kept and word.casefold() not in _KERNEL_WORDS and not word.startswith("/"):
+                self._words(word)
+
     def _addresses(self, text: str) -> None:
         for found in _ADDRESS.findall(text):
-            if _is_address(found):
-                self._value(found, "address")
+            address = found if _is_address(found) else found[:-1]  # ping prints a colon after it
+            if _is_address(address):
+                self._value(address, "address")
         for mac in _MAC.findall(text):
             self._value(mac, "MAC")
-        for found in (*_UUID.findall(text), *_CLOUD_ID.findall(text)):
+        for user in _HOME.findall(text):
+            self._value(user, "user")
+        for name in _CLOUD_NAME.findall(text):
+            if not is_ordinary(name):
+                self._value(name, "id")
+        for found in (*_UUID.findall(text), *_SHORT_UUID.findall(text), *_CLOUD_ID.findall(text)):
             self._value(found, "id")
 
     def _accounts(self, text: str) -> None:
@@ -327,7 +379,7 @@ class Redaction:
         """Add the components of a path that are not standard ones."""
         if path.startswith(("/sys/", "/proc/")):  # the kernel's own names
             return
-        for part in path.removeprefix("~").split("/"):
+        for part in path.lstrip("~").split("/"):
             if part and not _KERNEL_NAME.fullmatch(part) and not (is_ordinary(part) and not re.search(r"\d{4}", part)):
                 self._value(part, "path")
 
@@ -344,9 +396,17 @@ class Redaction:
         weak = len(value) < SHORTEST or (value.isdecimal() and len(value) < 8)
         weak = weak or (bool(words_of(value)) and is_ordinary(value) and value.isalpha())
         new = self._next(kind) if new is None else new
+        for other in _spellings(value):
+            if other not in self._strong:
+                self._strong[other] = new
+                self._kinds[other] = kind
+                self._origins[other] = {self._where: None}
         (self._weak if weak else self._strong)[value] = new
         self._kinds[value] = kind
         self._origins[value] = {self._where: None}
+
+    def _known(self, value: str) -> str | None:
+        return self._strong.get(value) or self._weak.get(value)
 
     def _next(self, kind: str) -> str:
         number = self._numbers[kind] = self._numbers.get(kind, 0) + 1
@@ -370,6 +430,32 @@ def _texts_of(record: RunRecord) -> Iterator[tuple[str, str]]:
         texts = (finding.measured, finding.why, finding.remedy, finding.install or "")
         yield from (("finding", text) for text in texts)
     yield "end of the run", record.reason
+
+
+_KERNEL_WORDS = frozenset({
+    "dhcp", "dhcp6", "off", "on", "any", "none", "auto", "auto6", "both", "uuid", "partuuid", "label", "partlabel",
+    "nocloud", "nocloud-net", "configdrive", "ec2", "luks", "zfs", "ntlmssp", "krb5", "http", "https", "ntlm",
+})  # fmt: skip
+"""Values of options of kernels and mounts that identify nothing."""
+
+
+def _spellings(value: str) -> Iterator[str]:
+    """Yield the other spellings of an address or a MAC address, also within names such as ip-10-0-0-5."""
+    digits = re.sub(r"[:.-]", "", value)
+    if _MAC.fullmatch(value):
+        pairs = [digits[at : at + 2] for at in range(0, len(digits), 2)]
+        yield from (mark.join(pairs) for mark in (":", "-", ""))
+        if len(pairs) == 6:
+            yield ".".join(digits[at : at + 4] for at in range(0, 12, 4))
+            first = f"{int(pairs[0], 16) ^ 2:x}{pairs[1]}"
+            yield f"{first}:{pairs[2]}ff:fe{pairs[3]}:{pairs[4]}{pairs[5]}"  # of addresses made of it
+    elif _is_address(value):
+        found = ipaddress.ip_address(value.partition("%")[0])
+        yield from (found.compressed, found.exploded, found.reverse_pointer.removesuffix(".in-addr.arpa"))
+        if found.version == 4:
+            yield from (found.compressed.replace(".", mark) for mark in "-_")
+        else:
+            yield from (re.sub(r"(?<=:)0+(?=[^:])|^0+(?=[^:])", "", found.exploded), found.compressed.replace(":", "-"))
 
 
 _PUBLIC_NAMES = frozenset({LOCAL, ELSEWHERE, "localhost", "localhost.localdomain", "root", "nobody", "-", "none"})

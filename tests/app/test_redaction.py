@@ -407,3 +407,69 @@ def test_the_words_of_a_prompt_are_replaced(prompt: str) -> None:
     redaction = Redaction()
     redaction.add_prompts(f"{prompt} fio --rw=read\nzqother% ls\n", {"fio"})
     assert "zq" not in redaction.replacement.text(prompt)
+
+
+def replaced_in_output(text: str) -> str:
+    redaction = Redaction()
+    redaction.add_output(text, frozenset())
+    return redaction.replacement.text(text)
+
+
+@pytest.mark.parametrize(("text", "expected"), [
+    ("connected to 203.0.113.9:5201", "connected to address-A:5201"),
+    ("64 bytes from 203.0.113.9: icmp_seq=1", "64 bytes from address-A: icmp_seq=1"),
+    ("64 bytes from 2001:db8::1: icmp_seq=1", "64 bytes from address-A: icmp_seq=1"),
+    ("TCP [::ffff:203.0.113.9]:5201", "TCP [::ffff:address-A]:5201"),
+    ("203.0.113.9 ip-203-0-113-9 9.113.0.203.in-addr.arpa", "address-A ip-address-A address-A.in-addr.arpa"),
+    ("2001:db8::99 2001:0DB8:0000:0000:0000:0000:0000:0099 2001:db8:0:0:0:0:0:99", "address-A address-A address-A"),
+    ("02:00:5e:00:53:01 02-00-5E-00-53-01 0200.5e00.5301 02005e005301", "MAC-A MAC-A MAC-A MAC-A"),
+    ("02:00:5e:00:53:01 fe80::0:5eff:fe00:5301%eth0", "MAC-A address-A%eth0"),
+    ("Linux 6.1.0-28-amd64 (zqhost7) \t01/02/26", "Linux 6.1.0-28-amd64 (host-A) \t01/02/26"),
+    ("Linux zqhost7 6.1.0-28", "Linux host-A 6.1.0-28"),
+    ("  hostname: zqhost7.zqcorp.example", "  hostname: host-A"),
+    ("https://zquser:zqpa55@zqhost7.example/", "https://user-B:user-A@host-A/"),
+    ("/Users/zquser/x C:\\Users\\zqother", "/Users/user-A/x C:\\Users\\user-B"),
+    ("arn:aws:ec2:eu-west-1:123456789012:volume/vol-0abcdef12", "arn:id-A:volume/id-B"),
+    ("projects/zqproject/zones/europe", "projects/id-A/zones/europe"),
+    ("/dev/disk/by-uuid/1A2B-3C4D", "/dev/disk/by-uuid/id-A"),
+])  # fmt: skip
+def test_one_value_has_one_name_in_each_spelling(text: str, expected: str) -> None:
+    assert replaced_in_output(text) == expected
+
+
+def test_options_of_kernels_and_mounts_keep_no_name() -> None:
+    """Values of options that are no paths name hosts, volumes and accounts, too."""
+    kernel = (
+        "BOOT_IMAGE=/vmlinuz root=LABEL=zqlabel hostname=zqhost1 ip=10.0.0.1::10.0.0.254:255.255.255.0:zqhost2:eth0:off"
+        " rd.lvm.lv=zqgroup/root ds=nocloud;h=zqhost3;s=http://zqhost4/ iscsi_initiator=iqn.2001-01.com.zqcorp:zqini"
+        " rd.luks.name=aaaaaaaa-1234-1234-1234-123456789012=zqcrypt BOOTIF=01-02-00-5e-00-53-01 mitigations=off quiet"
+    )
+    mount = "rw,username=zquser,domain=ZQCORP,mon_addr=10.0.0.1:6789/10.0.0.2:6789,secret=zqsecret,uid=1000"
+    redaction, facts = Redaction(), canary_facts()
+    system = replace(facts.system, command_line=kernel)
+    file_systems = tuple(replace(one, options=mount) for one in facts.file_systems)  # type: ignore[union-attr]
+    redaction.add_facts(replace(facts, system=system, file_systems=file_systems))
+    found = redaction.replacement.text(f"{kernel} {mount}")
+    assert not re.search(r"(?i)zq\w|10\.0\.0|02-00-5e|aaaaaaaa", found), found
+    assert all(each in found for each in ("mitigations=off quiet", ":eth0:off", "nocloud", "uid=1000")), found
+
+
+def test_names_with_digits_in_labels_of_the_host_are_replaced() -> None:
+    redaction = Redaction()
+    redaction.add_labels(
+        [("device", "zqgroup0-zqdata1"), ("interface", "br-zqnet2"), ("device", "nvme0n1"), ("size", "zq4k")]
+    )
+    text = "zqgroup0-zqdata1 br-zqnet2 nvme0n1 zq4k"
+    assert redaction.replacement.text(text) == "name-A name-B nvme0n1 zq4k"
+
+
+@pytest.mark.parametrize(("suite", "values", "text"), [
+    ("pgbench", {"address": "zqhost7.zqcorp.example", "database": "zqsales", "user": "zquser"},
+     "pgbench -h zqhost7.zqcorp.example -U zquser zqsales"),
+    ("fio", {"directory": "/srv/zq corp/zqdir"}, "fio --directory '/srv/zq corp/zqdir' and zq corp"),
+])  # fmt: skip
+def test_texts_of_parameters_are_replaced_in_commands(suite: str, values: dict[str, Any], text: str) -> None:
+    redaction = Redaction()
+    redaction._add_step(make_step(suite, values))
+    found = redaction.replacement.text(text)
+    assert not re.search(r"zq\w|zq corp", found), found
