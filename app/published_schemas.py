@@ -122,8 +122,9 @@ def _judge(made: SchemaTypes) -> Json:
         "source": text,
     }  # fmt: skip
     result = {
-        "format": text, "suite": text, "line": of(int), "name": text, "command_line": text, "values": _object_of(of(Value)),
-        "trust": of(Trust), "summary": text, "deciding": _list_of(text), "metrics": _list_of(of(Figure)),
+        "format": text, "suite": text, "line": of(int), "name": text, "command_line": text,
+        "values": _object_of(of(Value)), "trust": of(Trust), "summary": text,
+        "deciding": _list_of(text), "metrics": _list_of(of(Figure)),
         "findings": _list_of(closed(finding)), "not_checked": _object_of(text), "notes": _list_of(text),
     }  # fmt: skip
     file = {

@@ -447,7 +447,7 @@ def test_options_of_kernels_and_mounts_keep_no_name() -> None:
     mount = "rw,username=zquser,domain=ZQCORP,mon_addr=10.0.0.1:6789/10.0.0.2:6789,secret=zqsecret,uid=1000"
     redaction, facts = Redaction(), canary_facts()
     system = replace(facts.system, command_line=kernel)
-    file_systems = tuple(replace(one, options=mount) for one in facts.file_systems)  # type: ignore[union-attr]
+    file_systems = tuple(replace(one, options=mount) for one in facts.file_systems)
     redaction.add_facts(replace(facts, system=system, file_systems=file_systems))
     found = redaction.replacement.text(f"{kernel} {mount}")
     assert not re.search(r"(?i)zq\w|10\.0\.0|02-00-5e|aaaaaaaa", found), found
@@ -460,7 +460,7 @@ def test_names_with_digits_in_labels_of_the_host_are_replaced() -> None:
         [("device", "zqgroup0-zqdata1"), ("interface", "br-zqnet2"), ("device", "nvme0n1"), ("size", "zq4k")]
     )
     text = "zqgroup0-zqdata1 br-zqnet2 nvme0n1 zq4k"
-    assert redaction.replacement.text(text) == "name-A name-B nvme0n1 zq4k"
+    assert redaction.replacement.text(text).split() == ["name-A", "name-B", "nvme0n1", "zq4k"]
 
 
 @pytest.mark.parametrize(("suite", "values", "text"), [
