@@ -14,6 +14,7 @@ OTHERWISE = {
     ("app/store/host_log.py", "command"): "a column of the library: the command line of an installation",
     ("app/plans/presets.py", "command"): "a parameter: the command line of a step",
     ("app/store/schema.py", "command"): "the same column",
+    ("app/sharing/redaction.py", "http"): "a protocol in a source of facts: it names no host",
     ("app/store/run_writer.py", "stream"): "a column of the library: the stream of an output, stdout or stderr",
     ("app/store/schema.py", "stream"): "the same column",
 }

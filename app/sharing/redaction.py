@@ -50,7 +50,7 @@ _URL = re.compile(r"://(?:([^\s/@:]+)(?::([^\s/@]+))?@)?(\[[^\]]+\]|[^\s/:?#\"']
 _UNAME = re.compile(r"\bLinux (?:(?!\d+\.\d+)(\S+) \d+\.\d+|\d+\.\S+\s+\(([^\s()]+)\))")
 """The host name as uname, and as sar and iostat print it."""
 _HOST_LINE = re.compile(r"(?i)(?<![^\W_])(?:host[ _-]?name|nodename)[\"']?\s{0,4}[:=]\s{0,4}[\"']?([\w.-]*\w)")
-_HOME = re.compile(r"(?:/home/|/Users/|\\Users\\{1,2})([^\s/:\\\"']+)")
+_HOME = re.compile(r"(?:/(?:home|Users)/|\\Users\\{1,2})([^\s/:\\\"']+)")
 _SECRET = re.compile(
     r"(?:^|[\s?&,;-])((?:[\w-]*(?:username|user|login|pass|password|secret|token|host|server|key"
     r"|dbname|database|db))[= ]|bearer )([^\s&;,\"']+)", re.IGNORECASE,
