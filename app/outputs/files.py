@@ -15,7 +15,7 @@ from app.formats import facts_from_json, read_json
 from app.outputs.judging import UNKNOWN_HOST, JudgedOutput, KnownHost, judged_output, not_read_text
 from app.outputs.pasted_text import decoded
 from app.outputs.recognition import MAXIMUM_SIZE, Recognition, recognise
-from app.store.embedded_library import is_report
+from app.store.embedded_library import SQLITE, is_report
 from remote.local_file import read_bounded
 from remote.telemetry.statistics_text import statistics_samples
 from suites.errors import BenchwrightError
@@ -221,10 +221,6 @@ def _content(path: Path) -> bytes:
         return read_bounded(path, MOST_BESIDE)
     except OSError as error:
         raise UnreadableOutputError(f"Cannot read {path}: {error.strerror}.", "Check the path.") from error
-
-
-SQLITE = b"SQLite format 3\0"
-"""The first bytes of a library (https://www.sqlite.org/fileformat.html)."""
 
 
 def has_library(path: Path) -> bool:

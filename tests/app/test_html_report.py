@@ -10,6 +10,7 @@ from pathlib import Path
 import html5lib
 import pytest
 
+from app.outputs.files import has_library
 from app.report_image.panels import Panel, PlotCurve
 from app.services import Workstation
 from app.sharing.svg_plots import MOST_POINTS, svg_plot
@@ -105,8 +106,43 @@ def test_no_canary_is_in_a_redacted_report(tmp_path: Path) -> None:
     assert b"Nothing in it was redacted." in path.read_bytes()
 
 
+LINK = re.compile(rb'<a id="benchwright-library" download="runs.sqlite3.gz" href="([^"]*)"')
+
+
+@pytest.mark.parametrize("change", [
+    lambda text: b"\xef\xbb\xbf" + text.replace(b"\n", b"\r\n"),
+    lambda text: b"\r\n<!-- saved from url=(0014)about:internet -->\r\n" + text,
+    lambda text: text.replace(b"<!DOCTYPE html>", b""),
+    lambda text: LINK.sub(rb"<a href='\1' id='benchwright-library'", text),
+    lambda text: re.sub(rb"[A-Za-z0-9+/=]{76}", rb"\g<0>\r\n", text),
+    lambda text: LINK.sub(lambda link: link[0].replace(b"+", b"&#43;"), text),
+    lambda text: text[: text.rindex(b"</footer>")],
+])  # fmt: skip
+def test_a_report_that_other_programs_saved_or_sent_is_imported(
+    workstation: Workstation, target: Workstation, tmp_path: Path, change: Callable[[bytes], bytes]
+) -> None:
+    path = workstation.export_html([FIRST.run_id], tmp_path / "r.html")
+    content = change(path.read_bytes())
+    assert content != path.read_bytes()
+    path.write_bytes(content)
+    assert has_library(path)
+    assert imported(target, path).runs == (FIRST.run_id,)
+
+
+@pytest.mark.parametrize("left", [0.3, 0.6, 0.9])
+def test_a_report_without_its_end_is_named_as_such(
+    workstation: Workstation, target: Workstation, tmp_path: Path, left: float
+) -> None:
+    path = workstation.export_html([FIRST.run_id], tmp_path / "r.html")
+    content = path.read_bytes()
+    path.write_bytes(content[: int(left * content.rindex(b'">save the library'))])
+    with pytest.raises(StoreError, match="its end is missing"):
+        imported(target, path)
+
+
 @pytest.mark.parametrize("change", [
     lambda text: re.sub(rb"base64,[^\"]+", b"base64,AAAA", text),
+    lambda text: re.sub(rb"base64,[^\"]+", b"base64," + base64.b64encode(gzip.compress(b"no library")), text),
     lambda text: re.sub(rb"base64,[^\"]+", b"base64,A", text),
     lambda text: text[: len(text) // 2],
     lambda _text: b"<!doctype html><p>Not one of ours.</p>" + b" " * 600,
