@@ -47,8 +47,8 @@ _CLOUD_NAME = re.compile(r"(?i)(?<!\w)(?:projects|resourceGroups|subscriptions|v
 _PATH = re.compile(r"(?<![\w/.-])(?:~[\w.-]*)?/[^\s\"'=:,;()<>|\\]+")
 _ACCOUNT = re.compile(r"(?<![\w.-])([A-Za-z_][\w.-]*)@([\w.-]*\w)")
 _URL = re.compile(r"://(?:([^\s/@:]+)(?::([^\s/@]+))?@)?(\[[^\]]+\]|[^\s/:?#\"']+)")
-_UNAME = re.compile(r"\bLinux (?:(?!\d+\.\d+)(\S+) \d+\.\d+|\d+\.\S+\s+\(([^\s()]+)\))")
-"""The host name as uname, and as sar and iostat print it."""
+_UNAME = re.compile(r"\bLinux (?:(?!\d+\.\d+)(\S+) \d+\.\d+|\d+\.\S+\s+\(([^\s()]+)\))|\b([\w.-]+): GNU/Linux")
+"""The host name as uname, as sar and iostat, and as UnixBench print it."""
 _HOST_LINE = re.compile(r"(?i)(?<![^\W_])(?:host[ _-]?name|nodename)[\"']?\s{0,4}[:=]\s{0,4}[\"']?([\w.-]*\w)")
 _HOME = re.compile(r"(?:/(?:home|Users)/|\\Users\\{1,2})([^\s/:\\\"']+)")
 _SECRET = re.compile(
@@ -62,8 +62,8 @@ _KERNEL_OPTION = re.compile(
 )
 """Options of kernels and mounts whose values name hosts, accounts and volumes."""
 
-_OF_HOST = frozenset({"device", "disk", "interface", "process"})
-"""Labels whose values are names that a host gives."""
+_OF_HOST = frozenset({"device", "disk", "interface", "process", "job"})
+"""Labels whose values are names that a host or the user gives."""
 
 _HOST_PARAMETERS, _NAME_PARAMETERS = frozenset({"address", "target"}), frozenset({"database", "user"})
 """Parameters of tests with a host, and with a name, in the user's words."""
@@ -337,7 +337,7 @@ class Redaction:
     def _words(self, text: str) -> None:
         """Add the places of a text, and its words that are not ordinary."""
         self._places(text)
-        for word in re.split(r"[\s:,;=@]+", text):
+        for word in re.split(r"[\s:,;=@\[\]\"'<>(){}]+", text):
             if "/" in word.strip("/"):
                 self._path(word)
             if word and not word.startswith(("/", "-")) and not is_ordinary(word) and not _KERNEL_NAME.fullmatch(word):

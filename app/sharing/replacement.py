@@ -36,7 +36,7 @@ class Replacement:
     """Replaces values wherever they are words, longest first; counts what was replaced by value.
 
     `strong` values are replaced in any text, in any case. `weak` ones are ordinary or very short words: they are
-    replaced where they are a whole string, a component of a path, or a part of an address.
+    replaced where they are a whole string or line, a component of a path, a part of an address, or uname's host name.
     """
 
     def __init__(self, strong: Mapping[str, str], weak: Mapping[str, str]) -> None:
@@ -53,7 +53,13 @@ class Replacement:
         places = "|".join(map(re.escape, sorted(weak, key=len, reverse=True)))
         self._weak = weak
         self._weak_places = (
-            re.compile(rf"(?<=[/@])(?:{places}){_RIGHT}|{_LEFT}(?:{places})(?=@)") if places else re.compile(r"(?!)")
+            re.compile(
+                rf"(?<=[/@])(?:{places}){_RIGHT}|{_LEFT}(?:{places})(?=@)"
+                rf"|^(?:{places})$|(?<=Linux )(?:{places})(?= \d+\.)",
+                re.MULTILINE,
+            )
+            if places
+            else re.compile(r"(?!)")
         )
 
     def text(self, text: str) -> str:

@@ -223,6 +223,7 @@ def test_a_value_is_found_in_every_encoding(value: str, around: str) -> None:
 @pytest.mark.parametrize(("name", "text", "expected"), [
     ("a", "a database of a host, root@a", "a database of a host, root@N"),
     ("data", "data written to /srv/data/x", "data written to /srv/N/x"),
+    ("vm", "a vm\nvm\nLinux vm 6.1.0-28 #1", "a vm\nN\nLinux N 6.1.0-28 #1"),
 ])  # fmt: skip
 def test_weak_values(name: str, text: str, expected: str) -> None:
     assert Replacement({}, {name: "N"}).text(text) == expected
@@ -426,6 +427,7 @@ def replaced_in_output(text: str) -> str:
     ("02:00:5e:00:53:01 fe80::0:5eff:fe00:5301%eth0", "MAC-A address-A%eth0"),
     ("Linux 6.1.0-28-amd64 (zqhost7) \t01/02/26", "Linux 6.1.0-28-amd64 (host-A) \t01/02/26"),
     ("Linux zqhost7 6.1.0-28", "Linux host-A 6.1.0-28"),
+    ("   System: zqhost7: GNU/Linux", "   System: host-A: GNU/Linux"),
     ("  hostname: zqhost7.zqcorp.example", "  hostname: host-A"),
     ("https://zquser:zqpa55@zqhost7.example/", "https://user-B:user-A@host-A/"),
     ("/U\x73ers/zquser/x C:\\Users\\zqother", "/U\x73ers/user-A/x C:\\Users\\user-B"),  # else a path of a developer
@@ -461,6 +463,14 @@ def test_names_with_digits_in_labels_of_the_host_are_replaced() -> None:
     )
     text = "zqgroup0-zqdata1 br-zqnet2 nvme0n1 zq4k"
     assert redaction.replacement.text(text).split() == ["name-A", "name-B", "nvme0n1", "zq4k"]
+
+
+def test_the_sections_of_a_job_file_are_replaced_in_labels_and_file_names() -> None:
+    redaction = Redaction()
+    redaction._add_step(make_step("fio-job", {"job": "[zqjob7-write]\nrw=randwrite\n"}))
+    redaction.add_labels([("job", "zqother8")])
+    found = redaction.replacement.text("job=zqjob7-write;x /var/tmp/zqjob7-write.0.0 zqother8 rw=randwrite")
+    assert found == "job=name-A;x /var/tmp/name-A.0.0 name-B rw=randwrite"
 
 
 @pytest.mark.parametrize(("suite", "values", "text"), [
