@@ -66,11 +66,15 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class RedactedRuns:
-    """Services on redacted runs, and the selectors of these; `preview` returns what was replaced and what stays."""
+    """Services on redacted runs, and the selectors of these; `preview` returns what was replaced and what stays.
+
+    `reason` is what is shown as the reason to compare runs that are not comparable; empty without one.
+    """
 
     workstation: Workstation
     runs: Sequence[str]
     preview: Callable[[], RedactionPreview]
+    reason: str = ""
 
 
 class Workstation(HostServices):
@@ -341,15 +345,16 @@ class Workstation(HostServices):
 
     @contextmanager
     def redacted(
-        self, runs: Sequence[str], keep: Collection[Keep] = (), about: Investigation | None = None
+        self, runs: Sequence[str], keep: Collection[Keep] = (), about: Investigation | None = None, reason: str = ""
     ) -> Iterator[RedactedRuns]:
         """Give the services on a copy of `runs` in which what identifies hosts and people is replaced.
 
         Everything that is exported from it is redacted, for it has nothing else. `keep` are free texts to keep. With
-        an investigation `about` the runs, the copy has that too. The copy is removed at the end.
+        an investigation `about` the runs, the copy has that too. The copy is removed at the end. `reason` is that of
+        the user to compare them although they are not comparable: a free text, too.
         """
         from app.comparison.selectors import selector_of
-        from app.sharing.redacted_copy import preview_of, redacted_copy
+        from app.sharing.redacted_copy import Keep, preview_of, redacted_copy
 
         chosen = [[one for one in group if one.published is None] for group in self._selection.chosen(runs)]
         if not all(chosen):
@@ -357,7 +362,7 @@ class Workstation(HostServices):
         ids = list(dict.fromkeys(one.summary.id for group in chosen for one in group))
         with TemporaryDirectory(prefix="benchwright-") as folder:
             path = Path(folder) / "redacted.sqlite3"
-            texts = () if about is None else about.texts
+            texts = (reason, *(() if about is None else about.texts))
             redaction = redacted_copy(self._store, ids, self._hosts.saved.entries(), path, keep, texts=texts)
             renamed = redaction.replacement.text
             copy = Workstation(path, Path(folder) / "hosts.toml")
@@ -365,7 +370,10 @@ class Workstation(HostServices):
                 if about is not None:
                     copy.restore_investigation(self._redacted_investigation(about, renamed))
                 selectors = [",".join(selector_of(one, renamed) for one in group) for group in chosen]
-                yield RedactedRuns(copy, selectors, lambda: preview_of(redaction, self._store, copy._store, ids, keep))
+                shown = renamed(reason) if Keep.TEXTS in keep else "reason left out" if reason.strip() else ""
+                yield RedactedRuns(
+                    copy, selectors, lambda: preview_of(redaction, self._store, copy._store, ids, keep), shown
+                )
             finally:
                 copy.close()
 
@@ -433,8 +441,8 @@ class Workstation(HostServices):
         tested: Collection[str] = (),
     ) -> Path:
         """Write a redacted report as export_html() does, with the redacted library of the runs in it; return `path`."""
-        with self.redacted(runs) as source:
-            return source.workstation.export_html(source.runs, path, margins, overruled, tested, redacted=True)
+        with self.redacted(runs, reason=overruled) as source:
+            return source.workstation.export_html(source.runs, path, margins, source.reason, tested, redacted=True)
 
     def export_redacted_markdown(
         self,
@@ -445,8 +453,8 @@ class Workstation(HostServices):
         tested: Collection[str] = (),
     ) -> Path:
         """Write a redacted report as export_markdown() does; return `path`."""
-        with self.redacted(runs) as source:
-            return source.workstation.export_markdown(source.runs, path, margins, overruled, tested)
+        with self.redacted(runs, reason=overruled) as source:
+            return source.workstation.export_markdown(source.runs, path, margins, source.reason, tested)
 
     def redacted_ticket(self, run: str) -> str:
         """Return the results of a run with a reproducer as Markdown, redacted."""

@@ -1,6 +1,6 @@
 """benchwright export, import: files of runs, and outputs of tools that ran elsewhere."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -105,40 +105,23 @@ def export(
         print_redaction(workstation.redaction_preview(runs, kept), as_json=as_json)
         return
     standings = partial(workstation.standings, runs[0])  # of the library: a redacted copy has no other run
-    given_margins = margins, overrule, tested_of(metrics, everything=everything)
-    writers: dict[str, Writer] = {
-        "csv": lambda shared, chosen, path: shared.export_csv(chosen, path),
-        "parquet": lambda shared, chosen, path: shared.export_parquet(chosen, path),
-        **{kind: _image(kind, given_margins) for kind in ("png", "pdf", "svg")},
-        "card": _export_card,
-        "hyperfine": lambda shared, chosen, path: [shared.export_hyperfine(chosen, path)],
-        "library": _export_library,
-        "ticket": lambda shared, chosen, path: [
-            _export_ticket(shared, _one_run(chosen, "A ticket text"), path, standings())
-        ],
-        "script": _export_script,
-        "html": lambda shared, chosen, path: [
-            shared.export_html(chosen, path, *given_margins, redacted=shared is not workstation)
-        ],
-        "markdown": lambda shared, chosen, path: [shared.export_markdown(chosen, path, *given_margins)],
-        "run_json": lambda shared, chosen, path: [shared.export_run_json(_one_run(chosen, "A JSON file"), path)],
-    }
-    given = [
-        (path, write, name in REDACTED if redact is None else redact)
-        for name, write in writers.items()
-        if (path := paths[name]) is not None
-    ]
+    tested = tested_of(metrics, everything=everything)
+    writers = _writers((margins, overrule, tested), standings, redacted=False)
+    given = {name: path for name in writers if (path := paths[name]) is not None}
     if not given:
         raise BenchwrightError(
             "No output file given.",
             "Add an option with a FILE, such as --html, --ticket, --csv, --png or --library.",
         )
-    written = [file for path, write, hides in given if not hides for file in write(workstation, runs, path)]
-    if any(hides for *_, hides in given):
-        with workstation.redacted(runs, kept) as source:
-            written += [
-                file for path, write, hides in given if hides for file in write(source.workstation, source.runs, path)
-            ]
+    shared = {name for name in given if (name in REDACTED if redact is None else redact)}
+    written = [
+        file for name, path in given.items() if name not in shared for file in writers[name](workstation, runs, path)
+    ]
+    if shared:
+        with workstation.redacted(runs, kept, reason=overrule) as source:
+            writers = _writers((margins, source.reason, tested), standings, redacted=True)
+            for name in (name for name in given if name in shared):
+                written += writers[name](source.workstation, source.runs, given[name])
     if as_json:
         print_json({"files": [str(path) for path in written]})
         return
@@ -153,6 +136,27 @@ def print_redaction(preview: RedactionPreview, *, as_json: bool) -> None:
         return
     for line in preview.text.splitlines():
         click.echo(plain(line))
+
+
+def _writers(
+    compared_with: tuple[Margins, str, Collection[str]], standings: Callable[[], Sequence[Standing]], *, redacted: bool
+) -> Mapping[str, Writer]:
+    """Return what writes each kind of file, comparisons `compared_with` margins, a reason to overrule and metrics."""
+    return {
+        "csv": lambda source, runs, path: source.export_csv(runs, path),
+        "parquet": lambda source, runs, path: source.export_parquet(runs, path),
+        **{kind: _image(kind, compared_with) for kind in ("png", "pdf", "svg")},
+        "card": _export_card,
+        "hyperfine": lambda source, runs, path: [source.export_hyperfine(runs, path)],
+        "library": _export_library,
+        "ticket": lambda source, runs, path: [
+            _export_ticket(source, _one_run(runs, "A ticket text"), path, standings())
+        ],
+        "script": _export_script,
+        "html": lambda source, runs, path: [source.export_html(runs, path, *compared_with, redacted=redacted)],
+        "markdown": lambda source, runs, path: [source.export_markdown(runs, path, *compared_with)],
+        "run_json": lambda source, runs, path: [source.export_run_json(_one_run(runs, "A JSON file"), path)],
+    }
 
 
 def _image(kind: str, compared_with: tuple[Margins, str, Collection[str]]) -> Writer:

@@ -43,7 +43,7 @@ from suites.facts import Absent, Facts
 from suites.vocab import Figure, Sample, labels
 from tests.app.run_events import trial, trial_events
 from tests.program import DONE, benchwright
-from tests.widgets.library_runs import CLOCK, CPU_USER, FINDING, Made, events, recorder
+from tests.widgets.library_runs import CLOCK, CPU_USER, FINDING, Made, events, record, recorder
 
 SYSBENCH = Path(__file__).parents[1] / "data/sysbench/1.0.20/cpu_default.stdout"
 RUN = "20260101-000000-0001"
@@ -483,3 +483,27 @@ def test_texts_of_parameters_are_replaced_in_commands(suite: str, values: dict[s
     redaction._add_step(make_step(suite, values))
     found = redaction.replacement.text(text)
     assert not re.search(r"zq\w|zq corp", found), found
+
+
+@pytest.mark.parametrize("keep", [(), ("--keep", "texts")])
+def test_the_reason_to_compare_runs_that_differ_is_redacted(
+    workstation: Workstation, tmp_path: Path, keep: tuple[str, ...]
+) -> None:
+    other = "20260103-000000-0001"
+    record(workstation, Made(other, iops=(1000.0, 1010.0), host="web-1"))
+    reason = "zquser@zqbox9 said so of 203.0.113.5:22"
+    files = [tmp_path / "x.html", tmp_path / "x.md", tmp_path / "x.svg"]
+    kinds = [
+        word for kind, path in zip(("html", "markdown", "svg"), files, strict=True) for word in (f"--{kind}", path)
+    ]
+    library = workstation.library_path
+    ran = benchwright("--store", library, "export", RUN, other, "--redact", *keep, "--overrule", reason, *kinds)
+    assert ran.status == DONE, ran.err
+    for path in files:
+        content = path.read_bytes()
+        assert b"Overruled: " in content
+        assert (b"reason left out" in content) is not bool(keep)
+        assert not re.search(rb"zqbox|zquser|203\.0\.113\.5", content), path
+    if not keep:
+        workstation.export_redacted_html([RUN, other], tmp_path / "y.html", overruled=reason)
+        assert b"Overruled: reason left out" in (tmp_path / "y.html").read_bytes()
