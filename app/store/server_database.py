@@ -4,6 +4,7 @@ Tables are in the schema SCHEMA of the database. A write transaction holds an ad
 it writes one run only, so that several recorders and copies run side by side.
 """
 
+import logging
 import threading
 import weakref
 from collections.abc import Hashable, Iterator
@@ -24,6 +25,8 @@ from app.store.dialects import APPLICATION_ID, LIBRARY_LOCK, dialect_of
 from app.store.rows import Written
 from app.store.run_connection import RunConnection
 from app.store.server_errors import translated
+
+log = logging.getLogger(__name__)
 
 SCHEMA = "benchwright"
 
@@ -181,6 +184,11 @@ class ServerDatabase(Database):
         """Create or upgrade the tables if needed; return the format of a library that is newer but readable."""
         with engine.connect() as connection, connection.begin():
             found = self._formats(connection)
+            outdated = (
+                found is not None and found[0] == schema.FORMAT and dialect_of(connection).lacks_views(connection)
+            )
+        if outdated:
+            _replace_views(engine)
         if found is not None and found[0] >= schema.FORMAT:
             return self._readable(*found)
         with engine.connect() as connection, connection.begin():
@@ -234,6 +242,18 @@ class ServerDatabase(Database):
                 "Choose another database with --store.",
                 unchanged=True,
             )
+
+
+def _replace_views(engine: Engine) -> None:
+    """Make the views of an older program anew; leave them to the next time while others read them."""
+    try:
+        with engine.connect() as connection, connection.begin():
+            connection.exec_driver_sql("SET LOCAL lock_timeout = '1s'")
+            connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock{_LOCK}")
+            if dialect_of(connection).lacks_views(connection):  # another process may have made them first
+                dialect_of(connection).create_views(connection)
+    except DBAPIError:
+        log.warning("the SQL views of the library were not replaced", exc_info=True)
 
 
 def _connect(url: ServerUrl) -> "psycopg.Connection[tuple[object, ...]]":
