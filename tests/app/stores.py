@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +32,18 @@ def postgresql() -> Iterator[Server]:
 @pytest.fixture
 def url(postgresql: Server) -> Iterator[ServerUrl]:
     """Give the URL of an empty library."""
-    made = postgresql.library()
+    with library_on(postgresql) as made:
+        yield made
+
+
+@contextmanager
+def library_on(server: Server) -> Iterator[ServerUrl]:
+    """Give an empty library for as long as the context lasts."""
+    made = server.library()
     try:
         yield made
     finally:
-        postgresql.drop(made)
+        server.drop(made)
 
 
 @pytest.fixture(name="store")
@@ -51,7 +58,8 @@ def any_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]
     if request.param == "sqlite":
         yield from opened(tmp_path / "data" / "runs.sqlite3")
         return
-    yield from opened(request.getfixturevalue("url"))
+    with library_on(request.getfixturevalue("postgresql")) as url:
+        yield from opened(url)
 
 
 @pytest.fixture(name="store")

@@ -51,15 +51,15 @@ pytestmark = pytest.mark.skipif(programs() is None, reason="PostgreSQL is not in
 
 
 @contextmanager
-def own_server(*, durable: bool = False, auth: str = "trust") -> Iterator[Server]:
-    server = Server(durable=durable, auth=auth)
+def own_server(*, durable: bool) -> Iterator[Server]:
+    server = Server(durable=durable)
     try:
         yield server
     finally:
         server.close()
 
 
-# Location and secrets
+# Location
 
 
 @pytest.mark.parametrize(
@@ -89,29 +89,6 @@ def test_a_malformed_url_is_not_repeated(text: str) -> None:
     done = benchwright("--store", text, "list")
     assert done.status == 2
     assert "s3cret" not in done.out + done.err
-
-
-def test_no_password_is_in_an_error_a_log_or_a_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with own_server(auth="scram-sha-256") as server:
-        wrong = server.url().replace("benchwright@", "benchwright:wr0ngpass@")
-        done = benchwright("--store", wrong, "list")
-        assert (done.status, "password authentication failed" in done.err) == (2, True)
-        assert MESSAGES["password_is_visible"] in done.err
-        log = "".join(path.read_text() for path in Path(os.environ["HOME"]).rglob("*.log*"))
-        assert "password authentication failed" in log
-        assert "wr0ngpass" not in done.out + done.err + log
-        right = server.url().replace("benchwright@", "benchwright:secret@")
-        for location, variable in ((right, ""), (server.url(), "secret")):
-            monkeypatch.setenv("PGPASSWORD", variable)
-            with closing(Workstation(location_of(location), tmp_path / "hosts.toml")) as workstation:
-                assert workstation.runs() == []
-        monkeypatch.delenv("PGPASSWORD")
-        passwords = Path(os.environ["HOME"]) / ".pgpass"
-        passwords.write_text(f"127.0.0.1:{server.port}:*:benchwright:secret\n", encoding="ascii")
-        passwords.chmod(0o600)
-        monkeypatch.setenv("PGPASSFILE", str(passwords))
-        listed = benchwright("list", "--json", BENCHWRIGHT_STORE=server.url(), PGPASSFILE=str(passwords))
-        assert (listed.status, listed.out.strip()) == (0, "[]")
 
 
 # Opening
