@@ -1,7 +1,7 @@
 """Location of a library: a file, or the URL of a PostgreSQL database."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
 
@@ -38,6 +38,15 @@ class ServerUrl:
     def for_libpq(self) -> str:
         """The URL as libpq and its tools (psql, pg_dump) accept it, without secrets."""
         return self.url.replace(SCHEME, "postgresql", 1)
+
+    @property
+    def password(self) -> str | None:
+        """The password that was in it, None if there was none."""
+        return dict(self.secrets).get("password")
+
+    def with_password(self, password: str) -> "ServerUrl":
+        """Return the URL with another password among its secrets."""
+        return replace(self, secrets=(*(one for one in self.secrets if one[0] != "password"), ("password", password)))
 
     def redacted(self, text: str) -> str:
         """Return `text`, such as an error of the driver, without the secrets."""

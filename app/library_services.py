@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from app.distributions.analyses import Analyses
     from app.history import History, HistoryQuery
     from app.investigation import Investigation
-    from app.library_location import Location
+    from app.library_location import Location, ServerUrl
     from app.library_rows import Annotation, LibraryRow, LibraryRows
     from app.outputs.files import Source
     from app.outputs.importing import ImportedOutput
@@ -514,6 +514,24 @@ class LibraryServices(ABC):
         from app.store.library_merge import copy_library
 
         yield from copy_library(source, target, runs, lambda text: reference_from(json.loads(text), "reference"))
+
+    def store_password(self, url: ServerUrl, password: str) -> None:
+        """Store the password of a library on a server in the system keyring, after a connection. Raises StoreError."""
+        from app.store.opening import check_driver
+
+        check_driver(url)
+        from app.store.server_connection import store_password
+
+        store_password(url, password)
+
+    def delete_password(self, url: ServerUrl) -> bool:
+        """Delete the password of a library from the system keyring; return whether there was one. Raises StoreError."""
+        from app.store.opening import check_driver
+
+        check_driver(url)
+        from app.store.server_connection import delete_password
+
+        return delete_password(url)
 
     def back_up(self, path: Path) -> Generator[BackedUp]:
         """Copy the whole library, also while runs are recorded, to the new file `path`; yield what was verified.

@@ -89,7 +89,7 @@ class Server:
         self._process.wait()
         self._process = None
         deadline = time.monotonic() + 30
-        while any(Path(f"/proc/{pid}").exists() for pid in children) and time.monotonic() < deadline:
+        while any(map(_runs, children)) and time.monotonic() < deadline:
             time.sleep(0.02)
         (self.folder / "data" / "postmaster.pid").unlink(missing_ok=True)
 
@@ -149,6 +149,14 @@ class Server:
         if self._account is not None:
             own |= {"user": self._account.pw_uid, "group": self._account.pw_gid, "extra_groups": []}
         return own
+
+
+def _runs(pid: str) -> bool:
+    """Return whether a process runs: one that has ended waits for init, which took it over, to note it."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 def _free_port() -> int:

@@ -154,7 +154,8 @@ def benchwright(context: click.Context, store: Location | None) -> None:
         store = absolute(store)  # the window's proposed commands must work in any folder
     if isinstance(store, ServerUrl) and store.secrets and context.get_parameter_source("store") is _COMMAND_LINE:
         print_note(
-            "The password in --store is visible to all accounts of this computer (ps). Use ~/.pgpass or PGPASSWORD."
+            "The password in --store is visible to all accounts of this computer (ps). Use benchwright store login, "
+            "~/.pgpass or PGPASSWORD."
         )
     without_verb = context.obj
     workstation = Workstation(store)

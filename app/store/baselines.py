@@ -9,7 +9,7 @@ from sqlalchemy import Connection, delete, func, insert, select
 from app.formats import calibration_from_json, calibration_to_json
 from app.records import PREFIX, BaselineRow, Calibration, lowest_trust, split_name
 from app.store import schema
-from app.store.errors import StoreError
+from app.store.errors import StoreError, no_run
 from app.store.rows import inserted_id, storable, to_text
 from app.timestamps import now
 from suites.verdict import Trust
@@ -25,8 +25,14 @@ def pin(
 ) -> int:
     """Pin `parts` of runs, or the JSON of a table, as the next version of the baseline `name`; return the version.
 
-    `oldest` is its maximum age in seconds, None for the program's default.
+    `oldest` is its maximum age in seconds, None for the program's default. Raises StoreError for a run that another
+    program has deleted.
     """
+    runs = schema.runs.c.id
+    wanted = dict.fromkeys(run for run, _ in parts)
+    missing = wanted.keys() - set(connection.execute(select(runs).where(runs.in_(wanted))).scalars())
+    if missing:
+        raise no_run(min(missing))
     table = schema.baselines
     newest = connection.execute(select(func.max(table.c.version)).where(table.c.name == name)).scalar() or 0
     row = {"pinned": now(), "oldest": oldest, "size": len(parts), "reference": reference}

@@ -1,5 +1,6 @@
 """What differs between the databases in SQL: the number of the format, the order of rows, clocks, shared rows."""
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Table, literal_column, text
 from sqlalchemy.dialects import postgresql, sqlite
 
-from app.store.sql_views import POSTGRESQL, RESULTS_SCHEMA, STATEMENTS, definitions
+from app.store.sql_views import POSTGRESQL, POSTGRESQL_VIEWS, RESULTS_SCHEMA, STATEMENTS, definitions
 from app.timestamps import now
 
 APPLICATION_ID = 0x42575231  # "BWR1"; identifies a library, also to file(1)
@@ -43,6 +44,10 @@ class DatabaseDialect(ABC):
         """Create the views of sql_views."""
 
     @abstractmethod
+    def lacks_views(self, connection: Connection) -> bool:
+        """Return whether the views of a library of this format are of an older version and can be replaced."""
+
+    @abstractmethod
     def moment(self, connection: Connection) -> str:
         """Return the present time (UTC, ISO 8601) of the clock by which all computers judge heartbeats."""
 
@@ -72,12 +77,20 @@ class _Sqlite(DatabaseDialect):
         for statement in STATEMENTS.values():
             connection.exec_driver_sql(statement)
 
+    def lacks_views(self, connection: Connection) -> bool:  # noqa: ARG002 (they change with the format only)
+        """Return False: a file with other views is refused."""
+        return False
+
     def moment(self, connection: Connection) -> str:  # noqa: ARG002 (a file has no clock)
         """Return the time of this computer."""
         return now()
 
     def lock_shared_rows(self, connection: Connection) -> None:
         """Nothing: see the class."""
+
+
+_VIEWS = f"Benchwright, version {POSTGRESQL_VIEWS}"
+"""Comment of the schema of the views."""
 
 
 class _PostgreSql(DatabaseDialect):
@@ -96,13 +109,23 @@ class _PostgreSql(DatabaseDialect):
                 )
 
     def drop_views(self, connection: Connection) -> None:
-        for name in definitions(POSTGRESQL):
-            connection.exec_driver_sql(f"DROP VIEW IF EXISTS {name}")
+        """Nothing: views do not hinder new tables and columns, and others' views may depend on them."""
 
     def create_views(self, connection: Connection) -> None:
+        """Create or replace them; those who may read them stay."""
         connection.exec_driver_sql(f"CREATE SCHEMA IF NOT EXISTS {RESULTS_SCHEMA}")
         for name, query in definitions(POSTGRESQL).items():
-            connection.exec_driver_sql(f"CREATE VIEW {name} AS {query}")
+            connection.exec_driver_sql(f"CREATE OR REPLACE VIEW {name} AS {query}")
+        connection.exec_driver_sql(f"COMMENT ON SCHEMA {RESULTS_SCHEMA} IS '{_VIEWS}'")
+
+    def lacks_views(self, connection: Connection) -> bool:
+        """Return whether they are of an older version, and this role is their owner."""
+        query = """SELECT COALESCE(obj_description(oid, 'pg_namespace'), '') FROM pg_namespace
+            WHERE nspname = %s AND pg_has_role(nspowner, 'USAGE') AND NOT pg_is_in_recovery()
+            AND current_setting('default_transaction_read_only') = 'off'"""
+        comment = connection.exec_driver_sql(query, (RESULTS_SCHEMA,)).scalar()
+        version = re.fullmatch(r"Benchwright, version (\d+)", str(comment))
+        return comment is not None and (version is None or int(version[1]) < POSTGRESQL_VIEWS)
 
     def moment(self, connection: Connection) -> str:
         form = 'YYYY-MM-DD"T"HH24:MI:SS.MS"+00:00"'

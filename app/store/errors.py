@@ -188,6 +188,11 @@ def too_new(path: Location, found: int, needed: int) -> StoreError:
     )
 
 
+def no_run(run: str) -> StoreError:
+    """Return the error that no run has this id or name."""
+    return StoreError(f"There is no run “{run[:80]}”.", "List the runs with: benchwright list")
+
+
 def unreadable_run(run_id: str, error: Exception) -> StoreError:
     """Return the error that the rows of a run cannot be read."""
     return StoreError(f"The run {run_id} cannot be read: {error}", "The library is damaged; restore a copy.")

@@ -14,7 +14,7 @@ from app.library_rows import NO_ANNOTATION, Annotation, Configuration, LibraryRo
 from app.natural_order import natural_key
 from app.records import RunSummary
 from app.store import ownership, run_locks, run_reader, schema
-from app.store.errors import StoreError
+from app.store.errors import no_run
 from app.store.rows import driver_rows, recalls, storable, to_text
 from suites.vocab import Metric
 
@@ -55,7 +55,7 @@ def annotate(connection: Connection, changed: Mapping[str, Annotation]) -> Mappi
     former, table = _annotations(connection), schema.annotations
     for run, one in changed.items():
         if connection.execute(select(schema.runs.c.id).where(schema.runs.c.id == run)).first() is None:
-            raise StoreError(f"There is no run “{run[:80]}”.", "List the runs with: benchwright list")
+            raise no_run(run)
         connection.execute(delete(table).where(table.c.run_id == run))
         if one != NO_ANNOTATION:
             row = {"run_id": run, "name": one.name, "note": one.note, "tags": to_text(one.tags), "binned": one.binned}

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from app.library_location import Location
+from app.library_location import Location, ServerUrl
 from app.store.database import Database
 from app.store.errors import StoreError
 from app.store.file_connection import FileRunConnection
@@ -14,14 +14,21 @@ def database_of(location: Location) -> Database:
     """Return the database at `location`, which is opened on first use. Raises StoreError without its driver."""
     if isinstance(location, Path):
         return FileDatabase(location)
+    check_driver(location)
+    from app.store.server_database import ServerDatabase
+
+    return ServerDatabase(location)
+
+
+def check_driver(url: ServerUrl) -> None:
+    """Raise StoreError without the driver of PostgreSQL."""
     try:
-        from app.store.server_database import ServerDatabase
+        import psycopg  # noqa: F401 (it needs libpq, too)
     except ImportError as error:
         raise StoreError(
-            f"The library {location} cannot be opened: the Python package psycopg is missing.",
+            f"The library {url} cannot be opened: the Python package psycopg is missing.",
             "Install it with: pip install 'benchwright[postgresql]'",
         ) from error
-    return ServerDatabase(location)
 
 
 def run_connection(database: Database, run_id: str) -> RunConnection:

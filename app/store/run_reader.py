@@ -14,7 +14,7 @@ from app.formats import facts_from_json, plan_from_json
 from app.plans.plan import Plan
 from app.records import HistoryRow, RunSummary, SampleSeries
 from app.store import baselines, ownership, packed_samples, schema
-from app.store.errors import StoreError, unreadable_run
+from app.store.errors import StoreError, no_run, unreadable_run
 from suites.facts import Facts
 from suites.units import Unit
 from suites.vocab import Better, Labels, Metric, MetricKind, Sample
@@ -97,7 +97,7 @@ def find(connection: Connection, run: str) -> str:
     if found:
         listed = ", ".join(found[:CANDIDATES]) + (" and more" if len(found) > CANDIDATES else "")
         raise StoreError(f"“{run}” matches several runs: {listed}.", "Enter more of the id.")
-    raise StoreError(f"There is no run “{run[:80]}”.", "List the runs with: benchwright list")
+    raise no_run(run)
 
 
 def _binned() -> Select[Any]:

@@ -365,6 +365,8 @@ _NUMBERS_ONLY = frozenset({*schema.SAMPLES, schema.sample_times})
 def _renumbered(table: Table, row: dict[str, Any], numbers: _Numbers) -> dict[str, Any]:
     """Return a row without its own number, with those of its series and times; a run without its owner."""
     check_types(table, row)
+    for name in _READ_BY_VIEWS.get(table, ()):
+        _check_json(row[name])
     if table is schema.runs:
         return row | _NO_OWNER
     if table is not schema.trials:
@@ -376,6 +378,30 @@ def _renumbered(table: Table, row: dict[str, Any], numbers: _Numbers) -> dict[st
     if table is schema.sample_times:
         row |= packed_samples.times_row(packed_samples.decoded(row["time_list"]))
     return row
+
+
+_READ_BY_VIEWS = {
+    schema.runs: ("hosts", "steps"),
+    schema.facts: ("content",),
+    schema.figures: ("labels",),
+    schema.series: ("labels",),
+}
+"""Columns with JSON that sql_views read; one that no database can read would break every query."""
+
+
+def _check_json(text: str) -> None:
+    """Raise ValueError unless `text` is JSON as databases read it: Python accepts NaN, infinities and any depth."""
+    try:
+        _JSON.decode(text)
+    except RecursionError:
+        raise ValueError("JSON is nested too deeply") from None
+
+
+def _refuse(word: str) -> float:
+    raise ValueError(f"{word} is not JSON")
+
+
+_JSON = json.JSONDecoder(parse_constant=_refuse)
 
 
 def check_types(table: Table, row: Mapping[str, Any]) -> None:

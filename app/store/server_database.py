@@ -4,6 +4,7 @@ Tables are in the schema SCHEMA of the database. A write transaction holds an ad
 it writes one run only, so that several recorders and copies run side by side.
 """
 
+import logging
 import threading
 import weakref
 from collections.abc import Hashable, Iterator
@@ -12,8 +13,6 @@ from functools import partial
 from pathlib import Path
 
 import psycopg
-from psycopg import conninfo
-from psycopg.types.string import StrDumper
 from sqlalchemy import Connection, Engine, QueuePool, create_engine, event, select
 from sqlalchemy.exc import DBAPIError
 
@@ -23,25 +22,13 @@ from app.store.database import PATIENCE, Database, is_adding, patience_of, with_
 from app.store.dialects import APPLICATION_ID, LIBRARY_LOCK, dialect_of
 from app.store.rows import Written
 from app.store.run_connection import RunConnection
+from app.store.server_connection import SCHEMA, connect, prepare
 from app.store.server_errors import translated
 
-SCHEMA = "benchwright"
+log = logging.getLogger(__name__)
 
 OLDEST = 130000
 """Version of the first server with pg_current_snapshot()."""
-
-_CONNECTION = {
-    "connect_timeout": "5", "keepalives_idle": "10", "keepalives_interval": "5", "keepalives_count": "3",
-    "tcp_user_timeout": "15000", "application_name": "benchwright", "client_encoding": "UTF8",
-}  # fmt: skip
-"""Parameters of libpq that the URL may replace: a cut network is noticed within 15 s."""
-
-_SESSION = f"""
-SET search_path TO {SCHEMA};
-SET standard_conforming_strings TO on;
-SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'
-"""
-"""A commit that returns is on disk."""
 
 _TIMEOUTS = (
     "SELECT set_config('lock_timeout', %s, true), set_config('idle_in_transaction_session_timeout', '60s', true)"
@@ -164,10 +151,10 @@ class ServerDatabase(Database):
         with self._lock:
             if self._engine is None:
                 engine = create_engine(
-                    "postgresql+psycopg://", creator=partial(_connect, self._url), poolclass=QueuePool, pool_size=_KEPT,
+                    "postgresql+psycopg://", creator=partial(connect, self._url), poolclass=QueuePool, pool_size=_KEPT,
                     max_overflow=-1, pool_pre_ping=True, hide_parameters=True,
                 )  # fmt: skip
-                event.listen(engine, "connect", _prepare)
+                event.listen(engine, "connect", prepare)
                 weakref.finalize(self, engine.dispose)  # of a database that was dropped without close()
                 try:
                     self._newer = self._check(engine)
@@ -181,6 +168,11 @@ class ServerDatabase(Database):
         """Create or upgrade the tables if needed; return the format of a library that is newer but readable."""
         with engine.connect() as connection, connection.begin():
             found = self._formats(connection)
+            outdated = (
+                found is not None and found[0] == schema.FORMAT and dialect_of(connection).lacks_views(connection)
+            )
+        if outdated:
+            _replace_views(engine)
         if found is not None and found[0] >= schema.FORMAT:
             return self._readable(*found)
         with engine.connect() as connection, connection.begin():
@@ -236,29 +228,16 @@ class ServerDatabase(Database):
             )
 
 
-def _connect(url: ServerUrl) -> "psycopg.Connection[tuple[object, ...]]":
+def _replace_views(engine: Engine) -> None:
+    """Make the views of an older program anew; leave them to the next time while others read them."""
     try:
-        given = conninfo.conninfo_to_dict(url.for_libpq)
-    except psycopg.Error:
-        raise errors.StoreError(
-            f"The URL of the library, {url}, has a parameter that libpq does not know.",
-            "See “Parameter Key Words” in the manual of PostgreSQL.",
-        ) from None
-    return psycopg.connect(conninfo.make_conninfo("", **{**_CONNECTION, **given, **dict(url.secrets)}))
-
-
-class _TextDumper(StrDumper):
-    """Text with NUL characters replaced, which PostgreSQL text cannot store."""
-
-    def dump(self, obj: str) -> bytes | bytearray | memoryview | None:
-        return super().dump(obj.replace("\0", "\ufffd"))
-
-
-def _prepare(connection: "psycopg.Connection[tuple[object, ...]]", _record: object) -> None:
-    connection.adapters.register_dumper(str, _TextDumper)
-    with connection.cursor() as cursor:
-        cursor.execute(_SESSION.encode())
-    connection.commit()
+        with engine.connect() as connection, connection.begin():
+            connection.exec_driver_sql("SET LOCAL lock_timeout = '1s'")
+            connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock{_LOCK}")
+            if dialect_of(connection).lacks_views(connection):  # another process may have made them first
+                dialect_of(connection).create_views(connection)
+    except DBAPIError:
+        log.warning("the SQL views of the library were not replaced", exc_info=True)
 
 
 class ServerRunConnection(RunConnection):

@@ -20,7 +20,7 @@ _BUSY = frozenset({"55P03", "40001", "40P01"})
 _LOST = ("08", "57P", "25P03", "53300")
 """Beginnings of the codes of lost, ended and refused connections."""
 
-_SIGN_IN = "To give the password, set PGPASSWORD or write it to ~/.pgpass (mode 0600); it is in no plan and no log."
+_SIGN_IN = "Store it with benchwright store login, write it to ~/.pgpass (mode 0600), or set PGPASSWORD."
 
 
 def translated(error: BaseException | None, url: ServerUrl) -> StoreError:

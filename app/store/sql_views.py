@@ -67,33 +67,53 @@ SQLITE = Dialect(
 RESULTS_SCHEMA = "results"
 """Schema of the views in PostgreSQL."""
 
-_POSTGRESQL_FACTS = """\
+POSTGRESQL_VIEWS = 2
+"""Version of the views in PostgreSQL: an owner who opens a library with an older one replaces them. Columns stay."""
+
+_UNREADABLE = r"\\u(0000|[dD][89a-fA-F])"
+"""Escapes in JSON of what text in PostgreSQL cannot have: NUL, and surrogates, which may lack their other half."""
+
+_HIGH, _LOW = (rf"\\u[dD]{half}[0-9a-fA-F]{{{{2}}}}" for half in ("[89abAB]", "[c-fC-F]"))  # within a format
+
+# With escaped backslashes written as \u005c, each backslash that is left begins an escape.
+_POSTGRESQL_JSON = rf"""CAST(CASE WHEN {{0}} ~ '{_UNREADABLE}' THEN regexp_replace(
+    replace(replace({{0}}, '\\', '\u005c'), '\u0000', '\ufffd'),
+    '{_HIGH}(?!{_LOW})|(?<!{_HIGH}){_LOW}', '\\ufffd', 'g') ELSE {{0}} END AS JSON)"""
+"""A column with JSON, with U+FFFD in place of NUL and of halves of surrogate pairs."""
+
+_WITHIN_DOUBLE = (
+    r"^-?([0-9]{1,200}(\.[0-9]{1,200})?([eE][-+]?[0-9]{1,2})?|[0-9](\.[0-9]+)?[eE][-+]?([12]?[0-9]{1,2}|30[0-7]))$"
+)
+"""Numbers in JSON that a double holds: PostgreSQL refuses others, where SQLite reads an infinity or 0."""
+
+_POSTGRESQL_FACTS = f"""\
 SELECT run_id, host, moment, fact, content ->> 'value' AS value,
-  CASE json_typeof(content -> 'value') WHEN 'number' THEN CAST(content ->> 'value' AS DOUBLE PRECISION)
+  CASE json_typeof(content -> 'value') WHEN 'number'
+      THEN CASE WHEN content ->> 'value' ~ '{_WITHIN_DOUBLE}' THEN CAST(content ->> 'value' AS DOUBLE PRECISION) END
     WHEN 'boolean' THEN CAST(CAST(content ->> 'value' AS BOOLEAN) AS INTEGER) END AS number,
   NULLIF(content ->> 'unit', '') AS unit, content ->> 'absent' AS absent
 FROM (
   SELECT facts.run_id, facts.host, facts.moment, part.key || '.' || one.key AS fact, one.value AS content
-  FROM facts, json_each(CAST(facts.content AS JSON)) AS part,
-    json_each(CASE json_typeof(part.value) WHEN 'object' THEN part.value ELSE '{}' END) AS one
+  FROM facts, json_each({_POSTGRESQL_JSON.format("facts.content")}) AS part,
+    json_each(CASE json_typeof(part.value) WHEN 'object' THEN part.value ELSE '{{}}' END) AS one
   WHERE json_typeof(one.value) = 'object'
   UNION ALL
   SELECT facts.run_id, facts.host, facts.moment,
-    part.key || '.' || (SELECT title.value #>> '{}' FROM json_each(object) AS title LIMIT 1) || '.' || one.key,
+    part.key || '.' || (SELECT title.value #>> '{{}}' FROM json_each(object) AS title LIMIT 1) || '.' || one.key,
     one.value
-  FROM facts, json_each(CAST(facts.content AS JSON)) AS part,
+  FROM facts, json_each({_POSTGRESQL_JSON.format("facts.content")}) AS part,
     json_array_elements(CASE json_typeof(part.value) WHEN 'array' THEN part.value ELSE '[]' END) AS item,
-    LATERAL (SELECT CASE json_typeof(item.value) WHEN 'object' THEN item.value ELSE '{}' END AS object) AS made,
+    LATERAL (SELECT CASE json_typeof(item.value) WHEN 'object' THEN item.value ELSE '{{}}' END AS object) AS made,
     json_each(object) AS one
   WHERE json_typeof(one.value) = 'object'
-) AS members"""
+) AS members"""  # noqa: S608 (constant text)
 
 POSTGRESQL = Dialect(
     name=RESULTS_SCHEMA + ".{}",
-    texts="""(SELECT COALESCE(string_agg(one, ', ' ORDER BY at), '')
-    FROM json_array_elements_text(CAST({0} AS JSON)) WITH ORDINALITY AS list (one, at))""",
-    labels="""(SELECT COALESCE(string_agg((pair ->> 0) || '=' || (pair ->> 1), ';' ORDER BY at), '')
-    FROM json_array_elements(CAST({0} AS JSON)) WITH ORDINALITY AS list (pair, at))""",
+    texts=f"""(SELECT COALESCE(string_agg(one, ', ' ORDER BY at), '')
+    FROM json_array_elements_text({_POSTGRESQL_JSON}) WITH ORDINALITY AS list (one, at))""",  # noqa: S608
+    labels=f"""(SELECT COALESCE(string_agg((pair ->> 0) || '=' || (pair ->> 1), ';' ORDER BY at), '')
+    FROM json_array_elements({_POSTGRESQL_JSON}) WITH ORDINALITY AS list (pair, at))""",  # noqa: S608
     moments="""ROWS FROM (json_array_elements_text(CAST(sample_times.time_list AS JSON)),
   json_array_elements_text(CAST(packed_samples.value_list AS JSON))) AS moment (time_text, value_text)""",
     time="CAST(moment.time_text AS DOUBLE PRECISION)",

@@ -2,14 +2,14 @@
 
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from app.events import Event
-from app.library_location import Location
+from app.library_location import Location, ServerUrl
 from app.store.store import Store
 from tests.postgresql import Server, programs
 
@@ -29,18 +29,37 @@ def postgresql() -> Iterator[Server]:
         server.close()
 
 
+@pytest.fixture
+def url(postgresql: Server) -> Iterator[ServerUrl]:
+    """Give the URL of an empty library."""
+    with library_on(postgresql) as made:
+        yield made
+
+
+@contextmanager
+def library_on(server: Server) -> Iterator[ServerUrl]:
+    """Give an empty library for as long as the context lasts."""
+    made = server.library()
+    try:
+        yield made
+    finally:
+        server.drop(made)
+
+
+@pytest.fixture(name="store")
+def store_on_server(url: ServerUrl) -> Iterator[Store]:
+    """Give an empty library on the server."""
+    yield from opened(url)
+
+
 @pytest.fixture(params=["sqlite", "postgresql"])
 def any_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     """Give a library of each kind of database."""
     if request.param == "sqlite":
         yield from opened(tmp_path / "data" / "runs.sqlite3")
         return
-    server: Server = request.getfixturevalue("postgresql")
-    url = server.library()
-    try:
+    with library_on(request.getfixturevalue("postgresql")) as url:
         yield from opened(url)
-    finally:
-        server.drop(url)
 
 
 @pytest.fixture(name="store")

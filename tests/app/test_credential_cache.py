@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from app.hosts.credentials import SERVICE, CredentialCache, SystemKeyring, account
+from app.hosts.credentials import CredentialCache, account
 from app.hosts.hosts import Hosts, SavedHosts
+from app.system_keyring import SERVICE, SystemKeyring
 from remote.errors import ConnectError, ConnectOutcome
 from remote.questions import Asker, LocalProgramQuestion, SecretQuestion
 from remote.session import Session

@@ -9,15 +9,15 @@ from app.cli.main import benchwright
 
 
 @pytest.mark.parametrize(
-    ("goal", "trials", "status", "outcome"),
+    ("plans", "goal", "trials", "status", "outcome"),
     [
-        ("wall_time <= 1 us", 6, 1, ": missed ("),
-        ("wall_time <= 1000 s", 6, 0, ": met ("),
-        ("wall_time <= 1 us", 3, 0, ": not decided ("),
+        (1, "wall_time <= 1 us", 6, 1, ": missed ("),
+        (2, "wall_time <= 1 us", 6, 1, ": missed ("),
+        (2, "wall_time <= 1000 s", 6, 0, ": met ("),
+        (1, "wall_time <= 1 us", 3, 0, ": not decided ("),
     ],
-    ids=["missed", "met", "not decided"],
+    ids=["missed", "two missed", "two met", "not decided"],
 )
-@pytest.mark.parametrize("plans", [1, 2])
 def test_a_missed_goal_is_the_exit_status_of_run(
     tmp_path: Path, goal: str, trials: int, status: int, outcome: str, *, plans: int
 ) -> None:

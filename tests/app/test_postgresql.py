@@ -16,8 +16,6 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import pandas as pd
-import psycopg
 import pytest
 
 from app.events import (
@@ -38,43 +36,30 @@ from app.store.roles import ROLES_SQL
 from app.store.store import Store
 from suites.vocab import Sample
 from tests.app import run_events
-from tests.app.stores import RUN, execute, opened, postgresql, record
-from tests.app.test_sql_views import filled as fill
-from tests.app.test_sql_views import frame, texts
+from tests.app.stores import RUN, execute, opened, postgresql, record, url
+from tests.app.stores import store_on_server as store
 from tests.app.test_store_crash import SCRIPT
 from tests.messages import messages
 from tests.postgresql import Server, programs
 from tests.program import benchwright
 
-__all__ = ["postgresql"]  # a fixture
+__all__ = ["postgresql", "store", "url"]  # fixtures
 
 MESSAGES = messages("app-store", "test_postgresql")
 
 pytestmark = pytest.mark.skipif(programs() is None, reason="PostgreSQL is not installed")
 
 
-@pytest.fixture
-def url(postgresql: Server) -> Iterator[ServerUrl]:
-    made = postgresql.library()
-    yield made
-    postgresql.drop(made)
-
-
-@pytest.fixture
-def store(url: ServerUrl) -> Iterator[Store]:
-    yield from opened(url)
-
-
 @contextmanager
-def own_server(*, durable: bool = False, auth: str = "trust") -> Iterator[Server]:
-    server = Server(durable=durable, auth=auth)
+def own_server(*, durable: bool) -> Iterator[Server]:
+    server = Server(durable=durable)
     try:
         yield server
     finally:
         server.close()
 
 
-# Location and secrets
+# Location
 
 
 @pytest.mark.parametrize(
@@ -104,29 +89,6 @@ def test_a_malformed_url_is_not_repeated(text: str) -> None:
     done = benchwright("--store", text, "list")
     assert done.status == 2
     assert "s3cret" not in done.out + done.err
-
-
-def test_no_password_is_in_an_error_a_log_or_a_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with own_server(auth="scram-sha-256") as server:
-        wrong = server.url().replace("benchwright@", "benchwright:wr0ngpass@")
-        done = benchwright("--store", wrong, "list")
-        assert (done.status, "password authentication failed" in done.err) == (2, True)
-        assert MESSAGES["password_is_visible"] in done.err
-        log = "".join(path.read_text() for path in Path(os.environ["HOME"]).rglob("*.log*"))
-        assert "password authentication failed" in log
-        assert "wr0ngpass" not in done.out + done.err + log
-        right = server.url().replace("benchwright@", "benchwright:secret@")
-        for location, variable in ((right, ""), (server.url(), "secret")):
-            monkeypatch.setenv("PGPASSWORD", variable)
-            with closing(Workstation(location_of(location), tmp_path / "hosts.toml")) as workstation:
-                assert workstation.runs() == []
-        monkeypatch.delenv("PGPASSWORD")
-        passwords = Path(os.environ["HOME"]) / ".pgpass"
-        passwords.write_text(f"127.0.0.1:{server.port}:*:benchwright:secret\n", encoding="ascii")
-        passwords.chmod(0o600)
-        monkeypatch.setenv("PGPASSFILE", str(passwords))
-        listed = benchwright("list", "--json", BENCHWRIGHT_STORE=server.url(), PGPASSFILE=str(passwords))
-        assert (listed.status, listed.out.strip()) == (0, "[]")
 
 
 # Opening
@@ -545,45 +507,6 @@ def test_runs_are_merged_exported_and_deleted_as_in_a_file(url: ServerUrl, store
         key = "run_id" if table != "packed_samples" else "(SELECT run_id FROM series WHERE series.id = series)"
         ((left,),) = execute(store, f"SELECT count(*) FROM {table} WHERE {key} NOT IN (SELECT id FROM runs)")
         assert left == 0
-
-
-# Views
-
-
-@pytest.fixture
-def filled(tmp_path: Path) -> Iterator[Store]:
-    for made in opened(tmp_path / "filled.sqlite3"):
-        yield fill.__wrapped__(made)  # type: ignore[attr-defined]
-
-
-def closed_up(text: str) -> str:
-    return text.replace(", ", ",").replace(": ", ":")
-
-
-@pytest.mark.parametrize("view", ["runs", "metrics", "samples", "facts", "findings"])
-def test_the_views_are_those_of_a_file(filled: Store, url: ServerUrl, tmp_path: Path, view: str) -> None:
-    execute(filled, "UPDATE runs SET state = 'partial' WHERE state = 'running'")  # only ended runs are copied
-    with closing(Workstation(tmp_path / "own.sqlite3", tmp_path / "hosts.toml")) as workstation:
-        *_, last = workstation.copy_library(filled.path, url)
-        assert last.whole, last.text
-    in_file = frame(filled, f"SELECT * FROM results_{view}")
-    with psycopg.connect(url.for_libpq) as connection:
-        cursor = connection.execute(f"SELECT * FROM results.{view}".encode())
-        on_server = pd.DataFrame(cursor.fetchall(), columns=[column.name for column in cursor.description or ()])
-    assert list(on_server.columns) == list(in_file.columns)
-    for flag in {"warm_up"} & set(on_server.columns):  # in a file, 0 and 1
-        on_server[flag] = on_server[flag].astype(float)
-        in_file[flag] = in_file[flag].astype(float)
-    if view == "facts":
-        assert len(in_file) > 600
-        for found in (in_file, on_server):  # a file has 15 digits in the text of a number, and no spaces in lists
-            rows = zip(found["value"], found["number"], strict=True)
-            found["value"] = [
-                "" if pd.isna(value) or not pd.isna(number) else closed_up(value) for value, number in rows
-            ]
-    if view == "runs":
-        in_file["headline"] = on_server["headline"]  # derived anew
-    assert texts(on_server) == texts(in_file)
 
 
 # Roles

@@ -270,6 +270,14 @@ def test_deleting_a_run_gives_its_space_back(store: Store) -> None:
 # Baselines
 
 
+def test_a_run_that_was_deleted_meanwhile_is_not_pinned(store: Store) -> None:
+    record(store, RUN, run_events.run_events(RUN))
+    store.delete(RUN)
+    with pytest.raises(StoreError, match=f"There is no run “{RUN}”"):
+        store.pin("nightly", [(RUN, "")])
+    assert store.baselines() == []
+
+
 def test_a_name_pinned_anew_is_its_next_version_and_the_old_one_stays(store: Store) -> None:
     three_runs(store)
     assert pin(store, "20261118", "good") == 1

@@ -5,7 +5,7 @@ import pytest
 from keyring.backend import KeyringBackend
 from keyring.backends import SecretService, chainer, fail, kwallet, libsecret, null
 
-from app.hosts.credentials import SERVICE, SystemKeyring, is_secure
+from app.system_keyring import SERVICE, SystemKeyring, is_secure
 from tests.app.keyring_in_memory import KeyringInMemory
 
 

@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from app.events import RunEnded, SampleRead, State, TrialStarted
-from app.hosts.credentials import CredentialCache, SystemKeyring
+from app.hosts.credentials import CredentialCache
 from app.hosts.hosts import Hosts, SavedHosts
 from app.plans.plan import Plan, Repetition, make_step
 from app.runs.control import Control
 from app.services import Workstation
+from app.system_keyring import SystemKeyring
 from remote.errors import ConnectOutcome
 from tests.app.keyring_in_memory import KeyringInMemory
 from tests.lab.pam_host import PASSWORD, StartPam
