@@ -255,6 +255,12 @@ class LibraryServices(ABC):
         wanted = wanted if chosen else self.outdated_runs()
         yield from rejudge(self._store, wanted, dry_run=dry_run, judged_too=chosen)
 
+    def unjudged_runs(self) -> Mapping[str, str]:
+        """Return why the present checks could not judge runs again, by run: they are tried again when asked for."""
+        from app.checks.version import CHECKS_VERSION
+
+        return self._store.unjudged(CHECKS_VERSION)
+
     def dismiss_recalls(self, runs: Sequence[str]) -> None:
         """Record that the user closed the notice of what later checks changed in runs."""
         self._store.dismiss_recalls(runs)

@@ -206,12 +206,17 @@ class Published:
     of: Mapping[tuple[str, Labels], str] = field(default_factory=dict)
 
 
+NotCheckedOf = Mapping[tuple[str | None, str | None], Mapping[str, str]]
+"""By step and host: the checks that could not be made, with the reasons."""
+
+
 @dataclass(frozen=True, slots=True)
 class ComputedVerdicts:
-    """Verdicts of a run that has none stored, and the findings that they add."""
+    """Verdicts of a run that has none stored, the findings that they add, and the checks that could not be made."""
 
     verdicts: tuple[Verdict, ...] = ()
     findings: tuple[FindingRaised, ...] = ()
+    not_checked: NotCheckedOf = field(default_factory=dict)
 
     @property
     def of_run(self) -> Verdict | None:
@@ -297,6 +302,7 @@ class RunRecord:
     finding_checks: tuple[int | None, ...] = ()  # version of the checks by finding, as in FindingRaised
     earlier: tuple[EarlierVerdict, ...] = ()  # verdicts of earlier versions of the checks, the last replaced first
     recall: Recall | None = None
+    unjudged: str = ""  # why later checks could not judge it again
 
     @property
     def ending(self) -> str:

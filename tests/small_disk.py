@@ -1,4 +1,4 @@
-"""A file system of 2 MiB, and what fills it."""
+"""A small file system, and what fills it."""
 
 import os
 import subprocess
@@ -9,13 +9,15 @@ import pytest
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """Mount a file system of 2 MiB in memory."""
+def small_disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
+    """Mount a file system in memory, of 2 MiB unless the test is parametrised with another size."""
     mount = tmp_path / "small"
     mount.mkdir()
     if os.geteuid() != 0:
         pytest.skip("mounting a small file system needs root")
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(mount)], check=True)
+    subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={getattr(request, 'param', '2m')}", "tmpfs", str(mount)], check=True
+    )
     yield mount
     subprocess.run(["umount", "-l", str(mount)], check=True)
 

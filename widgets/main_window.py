@@ -13,6 +13,7 @@ from app.events import LibraryChanged
 from app.margins import DEFAULTS, Margins
 from app.services import Workstation
 from app.session_series import SessionSeries
+from suites.errors import BenchwrightError
 from widgets import jobs, settings
 from widgets.command_palette import CommandPalette, menu_entries
 from widgets.dropped_files import DroppedFiles
@@ -268,6 +269,8 @@ class MainWindow(QMainWindow):
         self.digests.changed.connect(self._follow_library)
         self.rejudging.changed.connect(self._follow_library)
         self.rejudging.progressed.connect(self._show_judged)
+        self.rejudging.blocked.connect(self._show_not_judged)
+        self.rejudging.resumed.connect(self.library_bar.end_failure)
         self.digests.read.connect(lambda _digest: self.library_bar.show_listed())
         self.digests.failed.connect(self.library_bar.show_unlisted)
         self.queue_bar.others_found.connect(lambda: self.pages.page(PageName.LIVE))  # it shows them in the strip
@@ -302,6 +305,13 @@ class MainWindow(QMainWindow):
         self._follow_library()
         if isinstance(page, Page) and page is not self.pages.existing(PageName.LIBRARY):
             page.activated()
+
+    def _show_not_judged(self, error: BenchwrightError) -> None:
+        """Show that verdicts of earlier checks stay, as the library is full; the status line has no progress then."""
+        message = self._messages.get(self.front, "") if self.front is not None else ""
+        self.status_line.show_message(message)
+        title = f"Stored runs keep the verdicts of earlier checks for now: {error.message}"
+        self.library_bar.show_failure(title, f"{error.remedy} They are judged again when there is room.".strip())
 
     def _show_judged(self, done: int, total: int) -> None:
         """Show how far the library is judged by the checks of this version."""

@@ -34,12 +34,14 @@ class Rejudging(QObject):
 
     progressed = Signal(int, int)  # runs judged, of how many
     changed = Signal()  # verdicts have changed
+    blocked = Signal(object)  # a BenchwrightError: the library is full; once until it is resumed
+    resumed = Signal()  # there is room again
 
     def __init__(self, workstation: Workstation, parent: QObject) -> None:
         super().__init__(parent)
         self._workstation = workstation
         self._job: BackgroundJob | None = None
-        self._differs = self._rests = False
+        self._differs = self._rests = self._blocked = False
         self._timer = QTimer(self, singleShot=True)
         self._timer.timeout.connect(self._begin)
 
@@ -58,6 +60,7 @@ class Rejudging(QObject):
         if self._job is not None:
             self._job.cancel()
             self._job = None
+        self._blocked = False
         self.start()
 
     def _begin(self) -> None:
@@ -72,7 +75,12 @@ class Rejudging(QObject):
 
     def _work(self) -> "Iterator[JudgedRun | None]":
         """Yield each run as it is judged; None, and no more, when a run is recorded."""
-        if self._workstation.read_only() is not None:
+        from app.store.errors import StoreFullError
+
+        refused = self._workstation.read_only()
+        if isinstance(refused, StoreFullError) and self._workstation.outdated_runs():
+            raise refused
+        if refused is not None:
             return
         judged = self._workstation.rejudge()
         next_look = 0.0
@@ -98,11 +106,22 @@ class Rejudging(QObject):
         self.progressed.emit(one.done, one.total)
 
     def _fail(self, error: BenchwrightError) -> None:
-        log.info("runs are not judged again now: %s", error)
+        from app.store.errors import StoreFullError
+
         self._rests = True
+        full = isinstance(error, StoreFullError)
+        if full and self._blocked:
+            return
+        log.info("runs are not judged again now: %s", error)
+        if full:
+            self._blocked = True
+            self.blocked.emit(error)
 
     def _finish(self) -> None:
         self._job = None
+        if self._blocked and not self._rests:
+            self._blocked = False
+            self.resumed.emit()
         if self._rests:
             self.start(AGAIN)
         if self._differs:

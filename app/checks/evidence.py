@@ -19,6 +19,8 @@ Result = CheckOutcome | NotChecked | None
 
 NOT_WATCHED = NotChecked("No telemetry of the host.")
 
+NOT_WATCHED_THEN = NotChecked("No telemetry of the host in the measured time.")
+
 RUNNING = "running"
 """The state of a trial in progress."""
 
@@ -34,6 +36,8 @@ def watched(find: Callable[[TrialEvidence, HostWatch], Result]) -> Callable[[Tri
             return None
         if trial.watch is None:
             return NOT_WATCHED
+        if trial.done and not trial.watch.counted:
+            return NOT_WATCHED_THEN
         return find(trial, trial.watch)
 
     return evaluate

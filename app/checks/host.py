@@ -354,19 +354,22 @@ def _taken(trial: TrialEvidence, watch: HostWatch) -> list[tuple[str, float]]:
 
 
 @watched
-def _others(trial: TrialEvidence, watch: HostWatch) -> CheckOutcome | None:
+def _others(trial: TrialEvidence, watch: HostWatch) -> CheckOutcome | NotChecked | None:
     """Report other processes on the host, and those that took CPU time from the test on its peer."""
     peer, here = at_peer(trial), _others_on(trial, watch)
     there = None if peer is None or peer.watch is None else _others_on(peer, peer.watch)
-    if there is None or there.severity is not Severity.WARNING:
+    if not isinstance(there, CheckOutcome) or there.severity is not Severity.WARNING:
         return here
     text = f"On the peer: {there.measured}"
-    if here is None:
+    if not isinstance(here, CheckOutcome):
         return replace(there, measured=text)
     return replace(there, measured=f"{here.measured} {text}", trust=there.trust or here.trust)
 
 
-def _others_on(trial: TrialEvidence, watch: HostWatch) -> CheckOutcome | None:
+NOT_COUNTED = NotChecked("Neither other processes nor the test’s own CPU time were counted.")
+
+
+def _others_on(trial: TrialEvidence, watch: HostWatch) -> CheckOutcome | NotChecked | None:
     cpus = cpus_of(trial)
     taken = [(name, spent) for name, spent in _taken(trial, watch) if name not in trial.suite.server_processes]
     seconds, others = length(trial, watch), other_cpus(trial)
@@ -375,7 +378,7 @@ def _others_on(trial: TrialEvidence, watch: HostWatch) -> CheckOutcome | None:
     beside = contention(trial)
     lost = 0.0 if beside is None else beside.lost * part(trial, watch)
     if not watch.counted or (not named and lost < LOST_SLIGHTLY):
-        return None
+        return None if taken or beside or others is not None else NOT_COUNTED
     significant = cpus is None or min(sum(spent for _, spent in named), most) >= OF_THE_HOST * cpus * seconds
     got = "" if beside is None or lost < LOST_SLIGHTLY else f"; {beside.text}"
     return CheckOutcome(

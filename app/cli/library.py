@@ -27,7 +27,7 @@ from app.parse import parse_output
 from app.plans.plan import PlanError, host_label
 from app.plans.plan_remarks import Acknowledged
 from app.records import RunRecord
-from app.rejudging.history_text import earlier_text, earlier_verdicts, recall_text, version_text
+from app.rejudging.history_text import earlier_text, earlier_verdicts, recall_text, unjudged_text, version_text
 from app.sample_statistics import WithinTrials
 from app.services import Workstation
 from app.session_text import session_text
@@ -159,6 +159,8 @@ def _print_verdicts(record: RunRecord) -> None:
         click.echo(plain(f"  {step_host_text(one)}: {one.summary}"))
     if whole is not None:
         click.echo(plain(f"  Judged by {version_text(whole)}. {recall_text(record)}".rstrip()))
+    if record.unjudged:
+        click.echo(plain(f"  {unjudged_text(record)}"))
     for earlier in earlier_verdicts(record):
         click.echo(plain(f"  {earlier_text(earlier)}"))
     if record.verdicts:

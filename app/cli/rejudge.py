@@ -24,7 +24,7 @@ def rejudge(workstation: Workstation, runs: tuple[str, ...], *, every: bool, dry
 
     By default the runs whose verdict is of an earlier version of the checks, or missing. No figure changes; the earlier
     verdicts are kept, and show has them. Interrupted, it continues the next time. The exit status is 1 if a run could
-    not be judged.
+    not be judged: it keeps its verdict, is listed with the reason, and is tried again if it is given, or with --all.
     """
     if runs and every:
         raise BenchwrightError("Give runs, or --all.")
@@ -34,16 +34,17 @@ def rejudge(workstation: Workstation, runs: tuple[str, ...], *, every: bool, dry
         done.append(one)
     rows = _changed(workstation, done)
     failed = {one.run: one.problem for one in done if one.problem}
+    kept = {} if runs or every else dict(workstation.unjudged_runs())
     if as_json:
         print_json(
             {
                 "checks": CHECKS_VERSION, "stored": not dry_run, "judged": len(done) - len(failed),
                 "reworded": sum(one.differs and one.recall is None for one in done),
-                "changed": [_to_json(row) for row in rows], "failed": failed,
+                "changed": [_to_json(row) for row in rows], "failed": failed, "kept": kept,
             }
         )  # fmt: skip
     else:
-        _print(done, rows, failed, dry_run=dry_run)
+        _print(done, rows, kept | failed, dry_run=dry_run)
     if failed:
         raise SystemExit(FAILED)
 
@@ -54,7 +55,7 @@ def _changed(workstation: Workstation, done: list[JudgedRun]) -> list[LibraryRow
     return [replace(row, recall=changed[row.id]) for row in workstation.library().rows if row.id in changed]
 
 
-def _print(done: list[JudgedRun], rows: list[LibraryRow], failed: dict[str, str], *, dry_run: bool) -> None:
+def _print(done: list[JudgedRun], rows: list[LibraryRow], kept: dict[str, str], *, dry_run: bool) -> None:
     for group in recall_groups(rows, dismissed=True):
         click.echo(plain(f"{group.text}. {group.baseline_text}".rstrip()))
         if not dry_run:
@@ -66,9 +67,9 @@ def _print(done: list[JudgedRun], rows: list[LibraryRow], failed: dict[str, str]
             if (one := row.recall) is not None
         ]
         print_table(["Run", "Name", "Baselines", "Was", "Now", "Because"], table)
-    for run, problem in failed.items():
+    for run, problem in kept.items():
         click.echo(plain(f"{run} keeps its verdict: {problem}"))
-    judged = count_text(len(done) - len(failed), "run")
+    judged = count_text(sum(not one.problem for one in done), "run")
     what = "would be judged" if dry_run else "judged"
     click.echo(plain(f"{judged} {what} by checks version {CHECKS_VERSION}, the trust of {len(rows)} changed."))
 

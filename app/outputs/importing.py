@@ -3,7 +3,7 @@
 import hashlib
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import zip_longest
@@ -29,7 +29,7 @@ from app.outputs.files import JudgedFile, Source, content_of, judged_bytes, sour
 from app.outputs.judging import UNKNOWN_HOST, JudgedOutput, KnownHost
 from app.outputs.recognition import is_loop
 from app.plans.plan import Plan, Repetition, Step
-from app.records import ComputedVerdicts, RunRecord
+from app.records import ComputedVerdicts, NotCheckedOf, RunRecord
 from app.store.ownership import new_run_id
 from app.store.recorder import Recorder
 from app.verdict.steps import StepVerdict, new_findings, run_verdict, step_verdict
@@ -49,6 +49,7 @@ class _Test:
     results: Sequence[JudgedOutput]
     verdict: Verdict
     raised: Sequence[FindingRaised]
+    not_checked: Mapping[str, str]
 
 
 def import_events(
@@ -107,7 +108,8 @@ def reread_verdicts(record: RunRecord, content: bytes, telemetry: Sequence[Sampl
         if finding is not None:
             raised.append(FindingRaised(finding, checks=verdict.checks))
     whole = run_verdict(verdicts)
-    return ComputedVerdicts((*verdicts, *([] if whole is None else [whole])), tuple(raised))
+    not_checked: NotCheckedOf = {(test.step.name, host): test.not_checked for test in found}
+    return ComputedVerdicts((*verdicts, *([] if whole is None else [whole])), tuple(raised), not_checked)
 
 
 MOST_DIFFERENCES = 3
@@ -175,7 +177,7 @@ def _judged_tests(outputs: Sequence[JudgedOutput], host: str) -> list[_Test]:
             FindingRaised(replace(one.finding, step=step.name, host=host), checks=verdict.checks)
             for one in new_findings(judged, ())
         ]
-        found.append(_Test(step, results, verdict, raised))
+        found.append(_Test(step, results, verdict, raised, dict(judged.not_checked)))
     return found
 
 

@@ -41,6 +41,10 @@ class Line:
     number: int
     text: str
 
+    def with_text(self, text: str) -> "Line":
+        """Return the line with another text; itself if it is the same."""
+        return self if text == self.text else Line(self.number, text)
+
 
 def decoded(data: bytes) -> str:
     """Return the text of a file in any Unicode encoding with a byte order mark, UTF-8, or Latin-1 if it is neither."""
@@ -62,7 +66,7 @@ def lines_of(text: str) -> list[Line]:
 
 def plain(lines: Sequence[Line]) -> list[Line]:
     """Return `lines` without mail quoting, fences and the borders of panes, which no tool prints."""
-    return _without_panes([replace(line, text=_unquoted(line.text)) for line in lines])
+    return _without_panes([line.with_text(_unquoted(line.text)) for line in lines])
 
 
 def _unquoted(line: str) -> str:
@@ -76,7 +80,7 @@ def without_endings(lines: Sequence[Line]) -> list[Line]:
     filled = [line for line in lines if line.text.strip()]
     broken = sum(_BREAK_MARK.search(line.text) is not None for line in filled) > OF_FILLED * len(filled)
     bare = (_BREAK_MARK.sub("", line.text) if broken else line.text for line in lines)
-    return [replace(line, text=_ENDING.sub("", text)) for line, text in zip(lines, bare, strict=True)]
+    return [line.with_text(_ENDING.sub("", text)) for line, text in zip(lines, bare, strict=True)]
 
 
 # Panes: text side by side in a terminal, and boxes around it
@@ -97,7 +101,7 @@ def _without_panes(lines: list[Line]) -> list[Line]:
         for at, part in enumerate(parts[1:] if boxed and len(parts) > 1 else parts):
             if at == len(panes):
                 panes.append([])
-            panes[at].append(replace(line, text=part.rstrip()))
+            panes[at].append(line.with_text(part.rstrip()))
     return [line for pane in panes for line in pane]
 
 
@@ -148,7 +152,7 @@ def _of_messages(lines: Sequence[Line]) -> list[Line]:
     if sum(each is not None for each in messages) <= OF_FILLED * filled:
         return list(lines)
     return [
-        line if message is None else replace(line, text=part)
+        line if message is None else line.with_text(part)
         for line, message in zip(lines, messages, strict=True)
         for part in (message or "").removesuffix("\n").split("\n")
     ]
@@ -177,11 +181,11 @@ def _of_mail(lines: Sequence[Line]) -> list[Line]:
     for line in lines:
         text = line.text.removesuffix("=")
         if goes_on:
-            found[-1] = replace(found[-1], text=found[-1].text + text)
+            found[-1] = found[-1].with_text(found[-1].text + text)
         else:
-            found.append(replace(line, text=text))
+            found.append(line.with_text(text))
         goes_on = line.text.endswith("=")
-    return [replace(each, text=quopri.decodestring(each.text.encode()).decode("utf-8", "replace")) for each in found]
+    return [each.with_text(quopri.decodestring(each.text.encode()).decode("utf-8", "replace")) for each in found]
 
 
 def _of_cells(lines: Sequence[Line]) -> list[Line]:
@@ -198,7 +202,7 @@ def _of_cells(lines: Sequence[Line]) -> list[Line]:
         if inside or opening is not None:
             text = text.replace('""', '"')
         inside = opening is not None or (inside and not odd)
-        found.append(replace(line, text=text))
+        found.append(line.with_text(text))
     return found
 
 
@@ -206,7 +210,7 @@ def _without_tags(line: Line) -> Iterator[Line]:
     parts = _BREAK.split(line.text)
     filled = [part for part in parts if part.strip()] if len(parts) > 1 else parts
     for part in filled or [""]:
-        yield replace(line, text=_SPACES.sub(" ", html.unescape(_TAG.sub("", part))).rstrip())
+        yield line.with_text(_SPACES.sub(" ", html.unescape(_TAG.sub("", part))).rstrip())
 
 
 def _in_strings(line: Line) -> Iterator[Line]:
@@ -246,7 +250,7 @@ def rejoined(lines: Sequence[Line], has_own: Callable[[str], bool]) -> list[Line
     before = 0
     for line in lines:
         if before in _WRAPPED and line.text.strip() and len(line.text) < before and not has_own(line.text):
-            found[-1] = replace(found[-1], text=f"{found[-1].text} {line.text.strip()}")
+            found[-1] = found[-1].with_text(f"{found[-1].text} {line.text.strip()}")
         else:
             found.append(line)
         before = len(line.text)
@@ -266,7 +270,7 @@ def uncut(lines: Sequence[Line], has_own: Callable[[str], bool]) -> list[Line]:
     goes_on = False
     for line in lines:
         if goes_on and not has_own(line.text):
-            found[-1] = replace(found[-1], text=found[-1].text + line.text)
+            found[-1] = found[-1].with_text(found[-1].text + line.text)
         else:
             found.append(line)
         goes_on = len(line.text) == widest

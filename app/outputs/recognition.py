@@ -4,8 +4,8 @@ import itertools
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, lru_cache
 
 from app.outputs.pasted_text import (
     Line,
@@ -153,6 +153,15 @@ LONGEST_PREFIX = 200
 
 def own_text(line: str) -> int | None:
     """Return the position in a line at which text of a tool begins; None if it has none."""
+    if len(line) > _LONGEST_KNOWN:
+        return _own_text(line)
+    known = _known_line(line)
+    if known.begins_at == _NOT_SOUGHT:
+        known.begins_at = _own_text(line)
+    return known.begins_at
+
+
+def _own_text(line: str) -> int | None:
     if begins_own(line):
         return 0
     match = _within_line().search(line, 1, 2 * LONGEST_PREFIX)
@@ -168,7 +177,31 @@ def begins_own(line: str) -> bool:
 
 def has_own(line: str) -> bool:
     """Return whether only an output of a known tool has `line`."""
+    return _known_line(line).is_own if len(line) <= _LONGEST_KNOWN else _is_own(line)
+
+
+def _is_own(line: str) -> bool:
     return _lines_of_tools().match(line.strip()) is not None
+
+
+_NOT_SOUGHT = -1
+
+_KNOWN, _LONGEST_KNOWN = 2**16, 400
+"""Lines whose meaning is remembered, and their characters at most: the readings of a text have most lines in common."""
+
+
+@dataclass(slots=True)
+class _KnownLine:
+    """Whether only a tool has a line, and once sought, its command line and where text of a tool begins in it."""
+
+    is_own: bool
+    command: str | None = None
+    begins_at: int | None = _NOT_SOUGHT
+
+
+@lru_cache(_KNOWN)
+def _known_line(line: str) -> _KnownLine:
+    return _KnownLine(_is_own(line))
 
 
 def recognise(text: str) -> Recognition:
@@ -253,19 +286,19 @@ def _documents(lines: Sequence[Line]) -> tuple[list[FoundOutput], list[Line], bo
             if known is not None or document is None or not _may_contain(document.text):
                 break
         if document is None or known is None:
-            rest.append(replace(line, text=line.text[:MAXIMUM_LINE]))
+            rest.append(line.with_text(line.text[:MAXIMUM_LINE]))
             last = last if not line.text.strip() else -1
             waiting.pop()
             continue
         if document.before.strip():
-            rest.append(replace(line, text=document.before[:MAXIMUM_LINE]))
+            rest.append(line.with_text(document.before[:MAXIMUM_LINE]))
             last = last if known.parts else -1
         end = waiting[-document.lines]
         del waiting[-document.lines :]
         copied += len(document.after)
         beside = bool(known.parts) and not _OPENED.search(document.after)  # no line between two parts
         if copied < MOST_COPIED and document.after.strip() and not beside:
-            waiting.append(replace(end, text=document.after))
+            waiting.append(end.with_text(document.after))
         if known.joined and last >= 0 and groups[last].format is known:
             groups[last].texts.append(document.text)
         else:
@@ -423,7 +456,16 @@ def command_of(line: str) -> str:
 
     After a prompt, or with options after the name of the tool, which may stand in a loop or before a pipe.
     """
-    if len(line) > _LONGEST_COMMAND or not _programs().search(line):
+    if len(line) > _LONGEST_KNOWN:
+        return "" if len(line) > _LONGEST_COMMAND else _command_of(line)
+    known = _known_line(line)
+    if known.command is None:
+        known.command = _command_of(line)
+    return known.command
+
+
+def _command_of(line: str) -> str:
+    if not _programs().search(line):
         return ""
     typed = without_prompts(line).strip()
     command = command_of_tool(typed)

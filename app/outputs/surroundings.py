@@ -8,7 +8,7 @@ import itertools
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 from app.outputs.pasted_text import Line, unescaped
@@ -67,8 +67,8 @@ def without_panes(lines: Sequence[Line], has_own: Callable[[str], bool]) -> list
                     cuts.setdefault(at, (left.rstrip(), right))
         for column in columns:
             begun.setdefault(column, index)
-    kept = [replace(line, text=cuts[at][0]) if at in cuts else line for at, line in enumerate(lines)]
-    return [*kept, *(replace(lines[at], text=cuts[at][1]) for at in sorted(cuts))]
+    kept = [line.with_text(cuts[at][0]) if at in cuts else line for at, line in enumerate(lines)]
+    return [*kept, *(lines[at].with_text(cuts[at][1]) for at in sorted(cuts))]
 
 
 def _of_tool(sides: Mapping[int, tuple[str, str]], has_own: Callable[[str], bool]) -> dict[int, tuple[str, str]]:
@@ -98,6 +98,8 @@ class _Prefix:
 def without_surroundings(lines: Sequence[Line], own_text: OwnText, begins_own: Callable[[str], bool]) -> list[Line]:
     """Return `lines` without what surrounds text of a tool; those of several sources come one source after another."""
     prefixes = _prefixes(lines, own_text)
+    if not prefixes and not any(begins_own(line.text.rstrip(_ENDS)) for line in lines):
+        return list(lines)
     bare = _Prefix(re.compile(""))
     of_line = [_take(index, line.text, (*prefixes, bare)) for index, line in enumerate(lines)]
     for prefix in (*prefixes, bare):
@@ -108,7 +110,7 @@ def without_surroundings(lines: Sequence[Line], own_text: OwnText, begins_own: C
     for index, (line, prefix) in enumerate(zip(lines, of_line, strict=True)):
         if prefix is not bare:
             source = id(prefix), *(prefix.numbers[index][at] for at in named[id(prefix)])
-        sources.setdefault(source, []).append(replace(line, text=prefix.rests[index]))
+        sources.setdefault(source, []).append(line.with_text(prefix.rests[index]))
     return [line for each in sources.values() for line in each]
 
 

@@ -25,6 +25,11 @@ def recall_text(record: RunRecord) -> str:
     return f"{first_upper(recall.past)}{f': {now}' if now else ''}."
 
 
+def unjudged_text(record: RunRecord) -> str:
+    """Return why later checks could not judge a run again, as a sentence; empty if they did, or have not tried."""
+    return f"Verdict kept: {record.unjudged}" if record.unjudged else ""
+
+
 def earlier_verdicts(record: RunRecord) -> tuple[EarlierVerdict, ...]:
     """Return the earlier verdicts of a run, those that only differ in words left out, the last replaced first."""
     now = record.verdict

@@ -4,6 +4,7 @@ The checks of trials and of their ends are made again. What only the run could s
 start, on the hosts as they were then, and those seen during a trial.
 """
 
+import contextlib
 import logging
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,16 +12,19 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from app.checks.catalogue import AFTER_IDS
 from app.checks.version import CHECKS_VERSION
 from app.events import State
 from app.outputs.importing import reread_verdicts
+from app.plans.plan import host_label
 from app.records import ComputedVerdicts, Recall, RunRecord, SampleSeries
+from app.store.errors import UnreadableRunError
 from app.store.verdict_history import NewVerdicts
 from app.timestamps import now
 from app.verdict.stored import computed_verdicts, seen_by_the_run, step_keys
 from suites.errors import BenchwrightError
 from suites.quantities import listed
-from suites.verdict import Trust, Verdict
+from suites.verdict import Trust, Verdict, trust_of
 from suites.vocab import Sample
 
 if TYPE_CHECKING:
@@ -40,7 +44,8 @@ class NotJudgedError(BenchwrightError):
 class JudgedRun:
     """The `done`-th of `total` runs, judged again: what changed, or the problem for which its verdict stays.
 
-    `differs` is whether the verdict changed at all, be it in its words.
+    `differs` is whether the verdict changed at all, be it in its words. A `lasting` problem is not tried again by the
+    same checks unless it is asked for.
     """
 
     run: str
@@ -49,6 +54,7 @@ class JudgedRun:
     recall: Recall | None = None
     differs: bool = False
     problem: str = ""
+    lasting: bool = False
 
 
 def new_verdicts(
@@ -61,15 +67,44 @@ def new_verdicts(
     if record.summary.state is State.RUNNING:
         raise NotJudgedError("It has not ended.")
     seen = tuple(seen_by_the_run(record))
+    if lost := _lost_findings(record):
+        raise NotJudgedError(lost)
     found = _imported(record, content, telemetry) if record.read_from is not None else None
     if found is None:
         found = computed_verdicts(_as_it_was(record).with_raised(seen), samples, telemetry)
+    if problem := _no_longer_checked(record, found):
+        raise NotJudgedError(problem)
     judged = {(one.step, one.host) for one in found.verdicts}
     missing = {name for name, host in step_keys(record.plan) if (name, host) not in judged}
     if missing:
         raise NotJudgedError(f"This version does not know the test of {listed(sorted(missing), 3)}.")
     made = NewVerdicts(record, found.verdicts, (*seen, *found.findings), None)
     return replace(made, recall=_recall(record, found.verdicts))
+
+
+def _lost_findings(record: RunRecord) -> str:
+    """Return which findings the verdicts name that only the run could make, and that are not stored; empty if none."""
+    if record.read_from is not None:  # all of them are made again from its file
+        return ""
+    stored = {one.id for one in record.findings}
+    named = (one for verdict in record.verdicts for one in verdict.findings if one.id not in AFTER_IDS)
+    lost = dict.fromkeys(f"“{one.title}”" for one in named if one.id not in stored)
+    return f"Findings seen by the run are missing: {listed(list(lost), 3)}." if lost else ""
+
+
+def _no_longer_checked(record: RunRecord, found: ComputedVerdicts) -> str:
+    """Return why a step would be trusted more only as a check lacks its evidence now; empty if none would."""
+    for new in found.verdicts:
+        old = record.verdict_on(new.step, new.host)
+        if old is None or new.host is None or new.trust.rank >= old.trust.rank:
+            continue
+        reasons = found.not_checked.get((new.step, new.host), {})
+        for one in old.findings:
+            if one.id in reasons and trust_of(one.severity) is not Trust.VALID:
+                return f"“{one.title}” cannot be checked again: {reasons[one.id]}"
+        if new.host not in record.facts_before and record.read_from is None:
+            return f"The facts of {host_label(new.host)} are missing."
+    return ""
 
 
 def _imported(
@@ -104,11 +139,14 @@ def _recall(record: RunRecord, verdicts: Sequence[Verdict]) -> Recall | None:
 
 
 def _reason(old: Verdict, new: Verdict) -> str:
-    """Return the title of the finding that made the trust lower, or that no longer does; empty if it is none."""
+    """Return the title of the finding that made the trust lower, or that no longer does, or less; empty if none."""
     if new.trust.rank > old.trust.rank:
         return next(_added(old, new), new.findings[0].title if new.findings else "")
     gone = next(_added(new, old), "")
-    return gone and f"no longer “{gone}”"
+    if not gone:
+        title = next((one.title for one in old.findings if trust_of(one.severity) is not Trust.VALID), "")
+        return title and f"“{title}” counts less"
+    return f"no longer “{gone}”"
 
 
 def _added(first: Verdict, second: Verdict) -> Iterator[str]:
@@ -127,23 +165,37 @@ def rejudge(
     Verdicts are stored several runs at a time; those of the last two seconds are lost, and made again the next time,
     if it is closed before its end. Raises StoreError if the library cannot be read or written.
     """
-    waiting: list[NewVerdicts] = []
+    waiting, kept = list[NewVerdicts](), dict[str, str]()
     since = time.monotonic()
     for done, (run, record) in enumerate(_records(store, runs), 1):
-        found, problem = None, ""
+        found, so_far = None, JudgedRun(run, done, len(runs))
         if isinstance(record, BenchwrightError):  # damaged, or deleted meanwhile
-            problem = record.message
+            so_far = replace(so_far, problem=record.message, lasting=isinstance(record, UnreadableRunError))
         elif judged_too or not is_judged(record):
-            found, problem = _attempted(store, record)
-        so_far = JudgedRun(run, done, len(runs), problem=problem)
+            found, problem, lasting = _attempted(store, record)
+            so_far = replace(so_far, problem=problem, lasting=lasting)
+        if so_far.lasting:
+            kept[run] = so_far.problem
         if found is not None:
             recall = found.recall if found.recall != found.record.recall else None
             so_far = replace(so_far, recall=recall, differs=found.differ)
             waiting.append(found)
-        if not dry_run and waiting and (done == len(runs) or time.monotonic() - since > WRITE_INTERVAL):
-            store.replace_verdicts(waiting, CHECKS_VERSION)
-            waiting, since = [], time.monotonic()
+        if not dry_run and (waiting or kept) and (done == len(runs) or time.monotonic() - since > WRITE_INTERVAL):
+            _write(store, waiting, kept)
+            waiting, kept, since = [], {}, time.monotonic()
         yield so_far
+
+
+def _write(store: "Store", found: Sequence[NewVerdicts], kept: Mapping[str, str]) -> None:
+    """Store verdicts, and why others are `kept`; where the user dismissed a notice meanwhile, judge by that."""
+    again = []
+    for one in store.replace_verdicts(found, CHECKS_VERSION, kept):
+        with contextlib.suppress(BenchwrightError):  # deleted, or damaged
+            now_stored = store.load(one.record.summary.id)
+            if now_stored.verdicts == one.record.verdicts and now_stored.recall != one.record.recall:
+                again.append(replace(one, record=now_stored, recall=_recall(now_stored, one.verdicts)))
+    if again:
+        store.replace_verdicts(again, CHECKS_VERSION)
 
 
 READ_TOGETHER = 20
@@ -169,14 +221,16 @@ def is_judged(record: RunRecord) -> bool:
     return bool(record.verdicts) and all(one.checks >= CHECKS_VERSION for one in record.verdicts)
 
 
-def _attempted(store: "Store", record: RunRecord) -> tuple[NewVerdicts | None, str]:
-    """Return the new verdicts on a run, or the reason why it has none."""
+def _attempted(store: "Store", record: RunRecord) -> tuple[NewVerdicts | None, str, bool]:
+    """Return the new verdicts on a run, or the reason why it has none, and whether it is the same the next time."""
     run = record.summary.id
     try:
+        if lost := store.missing_evidence([run]).get(run):
+            return None, lost, True
         content = b"" if record.read_from is None else store.imported_content(run)
-        return new_verdicts(record, store.samples(run), store.telemetry(run), content), ""
-    except BenchwrightError as error:  # deleted meanwhile, or not to be judged
-        return None, error.message
+        return new_verdicts(record, store.samples(run), store.telemetry(run), content), "", False
+    except BenchwrightError as error:  # deleted or locked meanwhile, or not to be judged
+        return None, error.message, isinstance(error, NotJudgedError) and record.summary.state is not State.RUNNING
     except Exception as error:  # a defect of a check must not keep the other runs from being judged
         log.exception("the run %s could not be judged", run)
-        return None, f"Internal error: {type(error).__name__}."
+        return None, f"Internal error: {type(error).__name__}.", True

@@ -193,9 +193,13 @@ def no_run(run: str) -> StoreError:
     return StoreError(f"There is no run “{run[:80]}”.", "List the runs with: benchwright list")
 
 
-def unreadable_run(run_id: str, error: Exception) -> StoreError:
+class UnreadableRunError(StoreError):
+    """Rows of a run are malformed."""
+
+
+def unreadable_run(run_id: str, error: Exception) -> UnreadableRunError:
     """Return the error that the rows of a run cannot be read."""
-    return StoreError(f"The run {run_id} cannot be read: {error}", "The library is damaged; restore a copy.")
+    return UnreadableRunError(f"The run {run_id} cannot be read: {error}", "The library is damaged; restore a copy.")
 
 
 def foreign_file(path: Path) -> StoreError:

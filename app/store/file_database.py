@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Engine, NullPool, create_engine, event
 from sqlalchemy.exc import DBAPIError
 
 from app.output import make_private
-from app.store import errors, schema
+from app.store import errors, schema, stored_evidence
 from app.store.database import PATIENCE, Database, patience_of
 from app.store.dialects import APPLICATION_ID
 from app.store.library_file import (
@@ -296,6 +296,7 @@ def _engine_for_writing(path: Path) -> Engine:
             schema.create(connection)
         elif version is not None and version < schema.FORMAT:
             schema.upgrade(connection)
+            stored_evidence.write(connection)
     return engine
 
 

@@ -143,6 +143,7 @@ class RecordReader:
                     EarlierVerdict(verdict_of(row._asdict()), row.replaced) for row in reversed(rows.earlier[run_id])
                 ),
                 recall=self._recalls.get(run_id),
+                unjudged=self._unjudged.get(run_id, ""),
             )
         except (FormatError, ValueError, TypeError, KeyError) as error:  # malformed JSON, unknown enum values
             raise unreadable_run(run_id, error) from error
@@ -162,6 +163,11 @@ class RecordReader:
     @cached_property
     def _recalls(self) -> Mapping[str, Recall]:
         return recalls(self._connection)
+
+    @cached_property
+    def _unjudged(self) -> Mapping[str, str]:
+        table = schema.unjudged.c
+        return {run: str(reason) for run, reason in self._connection.execute(select(table.run_id, table.reason))}
 
     @cached_property
     def _metrics(self) -> Mapping[int, Metric]:

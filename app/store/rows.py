@@ -159,10 +159,10 @@ def verdict_of(row: Row) -> Verdict:
     return Verdict(Trust(row["level"]), limiter, row["summary"], findings, *place, checks=int(row["checks"]))
 
 
-def recalls(connection: Connection) -> Mapping[str, Recall]:
-    """Return what later versions of the checks changed, by run; malformed rows are left out."""
-    found = {}
-    for row in connection.execute(select(schema.recalls)):
+def recalls(connection: Connection, run_id: str | None = None) -> Mapping[str, Recall]:
+    """Return what later versions of the checks changed, by run, or in one run; malformed rows are left out."""
+    found, query = {}, select(schema.recalls)
+    for row in connection.execute(query if run_id is None else query.where(schema.recalls.c.run_id == run_id)):
         with suppress(ValueError, TypeError):
             dismissed = None if row.dismissed is None else str(row.dismissed)
             trust = Trust(row.was).value, Trust(row.now).value

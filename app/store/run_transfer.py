@@ -414,7 +414,7 @@ def check_types(table: Table, row: Mapping[str, Any]) -> None:
 
 _SAME = frozenset({
     "run_id", "plan_hash", "session_series", "state", "started", "ended", "moment", "level", "check_id",
-    "limited_by", "program_version", "was", "now", "replaced", "dismissed",
+    "limited_by", "program_version", "was", "now", "replaced", "dismissed", "evidence",
 })  # fmt: skip
 """Columns of ids, words and times of this program."""
 

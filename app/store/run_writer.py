@@ -35,7 +35,7 @@ from app.library_location import Location
 from app.numeric import balanced_mean
 from app.plans.duet import halves_of_trials
 from app.plans.plan import Plan
-from app.store import host_log, run_summaries, schema, series_statistics
+from app.store import host_log, run_summaries, schema, series_statistics, stored_evidence
 from app.store.dialects import dialect_of
 from app.store.errors import lost, unreadable_run
 from app.store.rows import (
@@ -250,6 +250,7 @@ class RunWriter:
             self._write(connection, event, known)
         if any(isinstance(event, _SUMMARISED) for event in events):
             run_summaries.write(connection, self._run_id)
+            stored_evidence.write(connection, [self._run_id])
         if batch is not None:
             self._update_run(connection, {"batch": batch})
 

@@ -4,16 +4,20 @@ import contextlib
 import os
 import shutil
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from sqlalchemy import StaticPool, create_engine
+
+from app.store import stored_evidence
 from app.store.dialects import APPLICATION_ID
 from app.store.errors import UNCHANGED, StoreError, translated
 from app.store.library_file import MIN_SIZE, check_kind, create_file, for_writing, hardened, temporary_space, wal_of
 from app.store.schema import DERIVED
 from app.store.sql_views import STATEMENTS
+from app.store.stored_evidence import COUNTED_SINCE
 from suites.quantities import count_text
 
 NAME = '"{}"'
@@ -29,7 +33,8 @@ TRIES = 2000
 class Salvaged:
     """Number of saved runs and rows, and the tables that could not be read completely.
 
-    `lost` are the ids of runs whose own row is missing. `cut` is the share of pages missing at the end of the file.
+    `lost` are the ids of runs whose own row is missing. `short` is what the rest miss of what their verdicts are based
+    on, by run. `cut` is the share of pages missing at the end of the file.
     """
 
     runs: int
@@ -37,13 +42,14 @@ class Salvaged:
     incomplete: tuple[str, ...]
     lost: tuple[str, ...] = ()
     cut: float = 0.0
+    short: Mapping[str, str] = field(default_factory=dict)
 
 
 def saved_text(saved: Salvaged, new: Path) -> tuple[str, str]:
     """Return a message about what was saved to `new`, and a remedy if something is missing."""
     runs = count_text(saved.runs, "run")
     cut = f" The damaged file is truncated: {saved.cut:.0%} of it is missing." if saved.cut else ""
-    if not saved.incomplete and not saved.lost:
+    if not saved.incomplete and not saved.lost and not saved.short:
         return f"{runs} saved to {new}. No row is missing.{cut}", ""
     message = f"{runs} saved to {new}.{cut}"
     if saved.lost:
@@ -51,6 +57,10 @@ def saved_text(saved: Salvaged, new: Path) -> tuple[str, str]:
         message += f" Lost: {len(saved.lost)} ({named})."
     if saved.incomplete:
         message += f" Incomplete tables: {', '.join(saved.incomplete)}."
+    if saved.short:
+        named = "; ".join(f"{run}: {text.rstrip('.')}" for run, text in list(saved.short.items())[:3])
+        more = f"; and {len(saved.short) - 3} more" if len(saved.short) > 3 else ""
+        message += f" {count_text(len(saved.short), 'run')} without all evidence, not judged again: {named}{more}."
     return message, "Check each run before you use it."
 
 
@@ -171,17 +181,27 @@ def _transferred(old: sqlite3.Connection, new: sqlite3.Connection, cut: float) -
     for _, _, text in sorted(objects, key=lambda row: row[0] != "table"):
         new.execute(text)
     new.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-    new.execute(f"PRAGMA user_version = {int(old.execute('PRAGMA user_version').fetchone()[0])}")
+    version = int(old.execute("PRAGMA user_version").fetchone()[0])
+    new.execute(f"PRAGMA user_version = {version}")
     copied = [table for table in tables if table not in DERIVED]  # those are written anew
     incomplete = [table for table in copied if not _copy_rows(old, new, table)]
     lost = _runs_in_parts(new, copied)
     _drop_orphans(new)
+    if incomplete and version < COUNTED_SINCE:
+        stored_evidence.mark_unknown(new)
     stored = {name for (name,) in old.execute("SELECT name FROM sqlite_master WHERE type = 'view'")}
     for name in STATEMENTS.keys() & stored:  # with Benchwright's own text
         new.execute(STATEMENTS[name])
     new.execute("COMMIT")
     rows = sum(_count(new, table) for table in tables)
-    return Salvaged(_count(new, "runs"), rows, tuple(incomplete), lost, cut)
+    return Salvaged(_count(new, "runs"), rows, tuple(incomplete), lost, cut, _short(new, version))
+
+
+def _short(new: sqlite3.Connection, version: int) -> Mapping[str, str]:
+    """Return which evidence is missing by run; before format 17 only that it is not known."""
+    engine = create_engine("sqlite://", creator=lambda: new, poolclass=StaticPool)
+    with engine.connect() as connection:
+        return stored_evidence.missing(connection) if version >= COUNTED_SINCE else {}
 
 
 def _copy_rows(old: sqlite3.Connection, new: sqlite3.Connection, table: str) -> bool:

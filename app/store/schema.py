@@ -1,4 +1,4 @@
-"""Tables of the library, format 16. Any change of them needs a new format and a converter from this one.
+"""Tables of the library, format 17. Any change of them needs a new format and a converter from this one.
 
 A change that only adds tables or columns keeps READ_FORMAT, so that older programs can read the new library.
 """
@@ -32,7 +32,7 @@ from sqlalchemy.schema import CreateColumn
 
 from app.store.dialects import dialect_of, insertion_order
 
-FORMAT = 16
+FORMAT = 17
 """Format required to write this library: a file's user_version."""
 
 READ_FORMAT = 16
@@ -91,6 +91,7 @@ runs = Table(
     Column("session", Integer),  # since format 11: its number, from 1
     Column("session_due", Text),  # since format 11: when it was to start
     Column("batch", Text),  # since format 16: mark of the recorder's last commit to a server
+    Column("evidence", Text),  # since format 17: JSON, number of rows by table when it ended; NULL while it goes on
     Index("runs_by_start", "started"),
     Index("runs_by_state", "state"),  # since format 12
 )
@@ -203,6 +204,14 @@ recalls = Table(  # since format 16: runs whose trust a later version of the che
     Column("checks", Integer, nullable=False),
     Column("replaced", Text, nullable=False),
     Column("dismissed", Text),
+)
+
+unjudged = Table(  # since format 17: runs that keep their verdict, as the checks cannot judge them again
+    "unjudged",
+    _tables,
+    Column("run_id", ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
+    Column("checks", Integer, nullable=False),  # their version
+    Column("reason", Text, nullable=False),
 )
 
 metrics = Table(
@@ -542,7 +551,7 @@ def rows_of_run(run_id: str) -> Iterator[tuple[Table, Select[Any]]]:
 def upgrade(connection: Connection) -> None:
     """Upgrade a library of any older format: add missing tables and columns, convert pins to baselines.
 
-    Formats 2 to 16 only added tables, columns, indexes and views, so that no steps in between are needed. Summaries
+    Formats 2 to 17 only added tables, columns, indexes and views, so that no steps in between are needed. Summaries
     before SUMMARY_FORMAT are written anew later: run_summaries.complete(). Samples before format 16 are packed later:
     packed_samples.pack(). Their table is renamed so that an older program that has the library open fails to read
     samples, rather than finds none. Views are made last: a table that a view reads cannot be altered.

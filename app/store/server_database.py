@@ -17,7 +17,7 @@ from sqlalchemy import Connection, Engine, QueuePool, create_engine, event, sele
 from sqlalchemy.exc import DBAPIError
 
 from app.library_location import ServerUrl
-from app.store import errors, schema
+from app.store import errors, schema, stored_evidence
 from app.store.database import PATIENCE, Database, is_adding, patience_of, with_patience
 from app.store.dialects import APPLICATION_ID, LIBRARY_LOCK, dialect_of
 from app.store.rows import Written
@@ -195,6 +195,7 @@ class ServerDatabase(Database):
             schema.create(connection)
         else:
             schema.upgrade(connection)
+            stored_evidence.write(connection)
 
     def _formats(self, connection: Connection) -> tuple[int, int] | None:
         """Return the formats required to write and to read the library, None if the database has none."""

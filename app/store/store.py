@@ -40,6 +40,7 @@ from app.store import (
     schema,
     series_statistics,
     sessions,
+    stored_evidence,
     verdict_history,
 )
 from app.store.backup import BackedUp, back_up
@@ -121,6 +122,8 @@ class Store:
     run_of_output = _reading(run_reader.run_of_output)
     kept = _reading(run_locks.kept)
     outdated = _reading(verdict_history.outdated)
+    unjudged = _reading(verdict_history.unjudged)
+    missing_evidence = _reading(stored_evidence.missing)
     known_runs = _reading(investigations.known_runs)
     find_investigation = _reading(investigations.find)
 
@@ -265,12 +268,20 @@ class Store:
         with self.database.writing() as connection:
             run_writer.change_acknowledged(connection, run_reader.find(connection, run_id), change)
 
-    def replace_verdicts(self, found: Sequence[NewVerdicts], version: int) -> None:
-        """Store verdicts of a `version` of the checks, but of runs that have changed since they were read."""
+    def replace_verdicts(
+        self, found: Sequence[NewVerdicts], version: int, kept: Mapping[str, str] | None = None
+    ) -> list[NewVerdicts]:
+        """Store verdicts of a `version` of the checks; return those of runs that have changed since they were read.
+
+        `kept` is why the checks cannot judge others again, by run.
+        """
         with self.database.writing() as connection:
-            for one in found:
-                if verdict_history.replace_verdicts(connection, one, version):
-                    self.computed.pop(one.record.summary.id, None)
+            verdict_history.keep_verdicts(connection, kept or {}, version)
+            refused = [one for one in found if not verdict_history.replace_verdicts(connection, one, version)]
+        for one in found:
+            if one not in refused:
+                self.computed.pop(one.record.summary.id, None)
+        return refused
 
     def recorded(self) -> frozenset[str]:
         """Return the ids of the runs that a process records now."""
@@ -476,3 +487,4 @@ def _end(connection: Connection, runs: Sequence[str], reason: str) -> None:
         connection.execute(update(table).where(under_way).values(state=State.PARTIAL.value, reason=reason))
     for run in runs:
         run_summaries.write(connection, run)
+    stored_evidence.write(connection, runs)

@@ -73,11 +73,14 @@ def energy_of_run(
 def judged(store: "Store", record: RunRecord) -> RunRecord:
     """Return a run of `store` with its verdicts, stored or computed now.
 
-    Runs lack stored verdicts if they predate them or if computing them failed at their end.
+    Runs lack stored verdicts if they predate them or if computing them failed at their end. One whose evidence is not
+    complete stays without.
     """
     if record.verdicts or record.summary.state is State.RUNNING or record.published is not None:
         return record
     run = record.summary.id
+    if run not in store.computed and store.missing_evidence([run]):
+        return record  # what is left of it may say otherwise than the whole
     if run not in store.computed:
         store.computed[run] = computed_verdicts(record, store.samples(run), store.telemetry(run))
     known = store.computed[run]
@@ -94,7 +97,9 @@ def computed_verdicts(record: RunRecord, samples: SampleSeries, telemetry: Telem
     found = (one for step in made for one in new_findings(step, record.findings))
     verdicts = () if whole is None else (*(one.verdict for one in made), whole)
     raised = tuple(FindingRaised(one.finding, one.trial, checks=CHECKS_VERSION) for one in found)
-    return ComputedVerdicts(verdicts, raised)
+    return ComputedVerdicts(
+        verdicts, raised, {(one.verdict.step, one.verdict.host): dict(one.not_checked) for one in made}
+    )
 
 
 @contextlib.contextmanager

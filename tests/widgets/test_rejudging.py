@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from suites.verdict import Trust
 from tests.app.test_rejudge import NETWORK, VALID, with_check
 from tests.checks_digest import captured
 from tests.messages import messages
+from tests.small_disk import fill, small_disk
 from tests.widgets.library_runs import Made, recalled, record
 from widgets import jobs, rejudging
 from widgets.library.library_page import LibraryPage
@@ -24,6 +26,8 @@ from widgets.live.replay import stored
 from widgets.live.verdict_panel import VerdictPanel
 from widgets.main_window import MainWindow
 from widgets.page import PageName
+
+__all__ = ["small_disk"]
 
 pytestmark = pytest.mark.usefixtures("few_programs")
 
@@ -177,3 +181,29 @@ def test_a_verdict_of_other_checks_says_so(qtbot: QtBot, keep: Keep, old: Workst
     model.verdicts[key] = replace(model.verdicts[key], checks=CHECKS_VERSION)
     panel.show_step(model, key)
     assert panel.version.isHidden()
+
+
+@pytest.mark.parametrize("small_disk", ["24m"], indirect=True)
+def test_a_full_disk_is_shown_once_and_the_rest_is_judged_when_there_is_room(
+    qtbot: QtBot, keep: Keep, small_disk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    captured(small_disk).close()
+    with_check(monkeypatch)
+    monkeypatch.setattr(rejudging, "DELAY", 0.01)
+    monkeypatch.setattr(rejudging, "AGAIN", 0.2)
+    with closing(Workstation(small_disk / "captured.sqlite3", small_disk.parent / "hosts.toml")) as workstation:
+        waiting = workstation.outdated_runs()
+        ballast = fill(small_disk)
+        window = _shown(qtbot, keep, workstation)
+        shown = list[object]()
+        window.rejudging.blocked.connect(shown.append)
+        qtbot.waitUntil(lambda: bool(shown) and not window.library_bar.isHidden(), timeout=10_000)
+        assert window.library_bar.text().startswith(MESSAGES["full"])
+        qtbot.wait(700)
+        assert len(shown) == 1
+        assert workstation.outdated_runs() == waiting
+        ballast.unlink()
+        qtbot.waitUntil(lambda: not workstation.outdated_runs() and window.library_bar.isHidden(), timeout=20_000)
+        _settle(qtbot)
+        window.close()
+        _settle(qtbot)

@@ -11,7 +11,7 @@ from app.events import State
 from app.history import History, HistoryQuery
 from app.plans.plan import Plan
 from app.records import RunRecord, RunSummary
-from app.rejudging.history_text import recall_text
+from app.rejudging.history_text import recall_text, unjudged_text
 from app.services import Workstation
 from suites.errors import BenchwrightError
 from widgets.compare.sample_size_pane import SampleSizePane
@@ -80,7 +80,7 @@ class RunHead(QWidget):
     def show_record(self, record: RunRecord) -> None:
         """Show the reason if the run did not complete, and what a later version of the checks changed."""
         self._show_reason(record.summary.state, record.reason)
-        self._show_recall(recall_text(record))
+        self._show_recall(" ".join(filter(None, (recall_text(record), unjudged_text(record)))))
 
     def _show_recall(self, text: str) -> None:
         self.recall.set_text(text)
