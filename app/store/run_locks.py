@@ -42,7 +42,9 @@ def kept(connection: Connection) -> Mapping[str, str]:
     """Return why runs cannot be deleted, by run: locked, pinned, shown by an investigation, or not ended."""
     running = dict.fromkeys(ownership.running(connection), "not ended")
     used = {run: f"investigation {name}" for run, name in _investigated(connection).items()}
-    return running | used | _pinned(connection) | {run: f"locked: {reason}" for run, reason in locks(connection).items()}
+    return (
+        running | used | _pinned(connection) | {run: f"locked: {reason}" for run, reason in locks(connection).items()}
+    )
 
 
 def _pinned(connection: Connection) -> dict[str, str]:
