@@ -1,10 +1,10 @@
-"""Locks of runs: what cannot be deleted, and why. Runs of a baseline are locked by use."""
+"""Locks of runs: what cannot be deleted, and why. Runs of a baseline or an investigation are locked by use."""
 
 from collections.abc import Mapping, Sequence
 
 from sqlalchemy import Connection, delete, insert, select
 
-from app.store import ownership, run_reader, schema
+from app.store import investigations, ownership, run_reader, schema
 from app.store.errors import StoreError
 from app.store.rows import storable
 from app.timestamps import now
@@ -39,9 +39,12 @@ def unlock(connection: Connection, runs: Sequence[str]) -> list[str]:
 
 
 def kept(connection: Connection) -> Mapping[str, str]:
-    """Return why runs cannot be deleted, by run: locked, pinned, or not ended."""
+    """Return why runs cannot be deleted, by run: locked, pinned, shown by an investigation, or not ended."""
     running = dict.fromkeys(ownership.running(connection), "not ended")
-    return running | _pinned(connection) | {run: f"locked: {reason}" for run, reason in locks(connection).items()}
+    used = {run: f"investigation {name}" for run, name in _investigated(connection).items()}
+    return (
+        running | used | _pinned(connection) | {run: f"locked: {reason}" for run, reason in locks(connection).items()}
+    )
 
 
 def _pinned(connection: Connection) -> dict[str, str]:
@@ -49,6 +52,19 @@ def _pinned(connection: Connection) -> dict[str, str]:
     table, parts = schema.baselines.c, schema.baseline_parts.c
     query = select(parts.run_id, table.name, table.version).join(schema.baselines, table.id == parts.baseline)
     return {run: f"baseline {name}@{version}" for run, name, version in connection.execute(query.order_by(table.id))}
+
+
+def _investigated(connection: Connection) -> dict[str, str]:
+    """Return the name of the last changed investigation that has a run, by run. Malformed ones name no runs."""
+    found: dict[str, str] = {}
+    table = schema.investigations.c
+    for number, text in connection.execute(select(table.id, table.content).order_by(table.changed, table.id)):
+        try:
+            one = investigations.decoded(number, text)
+        except StoreError:
+            continue  # it must not stop every deletion
+        found |= dict.fromkeys(one.runs, one.name)
+    return found
 
 
 def refuse_locked(connection: Connection, run: str) -> None:
@@ -62,11 +78,17 @@ def refuse_locked(connection: Connection, run: str) -> None:
 
 
 def refuse_kept(connection: Connection, run: str) -> None:
-    """Raise StoreError if a run is locked, or part of a baseline."""
+    """Raise StoreError if a run is locked, or part of a baseline or an investigation."""
     refuse_locked(connection, run)
     pinned = _pinned(connection).get(run)
     if pinned is not None:
         name = pinned.removeprefix("baseline ")
         raise StoreError(
             f"The run {run} is part of the {pinned}.", f"Unpin it first: benchwright baseline remove {name}"
+        )
+    used = _investigated(connection).get(run)
+    if used is not None:
+        raise StoreError(
+            f"The run {run} is part of the investigation “{used}”.",
+            "Remove its entries first: benchwright investigation remove.",
         )

@@ -100,7 +100,11 @@ def test_two_writers_lose_nothing(workstation: Workstation, found: Investigation
 
 
 def test_a_deleted_run_is_named_as_deleted(workstation: Workstation, found: Investigation) -> None:
-    workstation.delete(FIRST.run_id)
+    with pytest.raises(StoreError, match=f"{FIRST.run_id} is part of the investigation “"):
+        workstation.delete(FIRST.run_id)
+    assert workstation._store.kept()[FIRST.run_id] == f"investigation {found.name}"
+    with workstation._store.database.writing() as connection:  # as in a library that lacks the run
+        connection.exec_driver_sql("DELETE FROM runs WHERE id = ?", (FIRST.run_id,))
     run, comparison, text = workstation.entry_results(workstation.investigation(found.id).entries)
     assert run.problem == f"Run deleted: {FIRST.run_id}."
     assert "Nightly disk on web-1" in run.title
