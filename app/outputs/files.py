@@ -11,6 +11,16 @@ from app.formats import facts_from_json, read_json
 from app.outputs.judging import UNKNOWN_HOST, JudgedOutput, KnownHost, judged_output, not_read_text
 from app.outputs.pasted_text import decoded
 from app.outputs.recognition import MAXIMUM_SIZE, Recognition, recognise
+from app.outputs.tables import (
+    MappingOf,
+    TableError,
+    TableMapping,
+    TableRun,
+    mapping_for,
+    no_mapping,
+    runs_in,
+    unmapped_text,
+)
 from app.store.embedded_library import is_report
 from remote.local_file import read_bounded
 from remote.telemetry.statistics_text import statistics_samples
@@ -35,12 +45,18 @@ class UnreadableOutputError(BenchwrightError):
 
 @dataclass(frozen=True, slots=True)
 class JudgedFile:
-    """The results in a file with their verdicts. `problem` is why there is none; `left_over` as in Recognition."""
+    """The results in a file with their verdicts. `problem` is why there is none; `left_over` as in Recognition.
+
+    `unmapped`: it is a table whose columns have no mapping. `mapping` is that of a table, `runs` are its runs.
+    """
 
     source: OutputSource
     outputs: tuple[JudgedOutput, ...] = ()
     left_over: int = 0
     problem: str = ""
+    unmapped: bool = False
+    mapping: TableMapping | None = None
+    runs: Sequence[TableRun] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,16 +92,18 @@ def content_of(source: Source) -> tuple[str, bytes | str]:
         return source.name, f"Cannot be read: {error.strerror}."
 
 
-def judged_source(source: Source, host: KnownHost = UNKNOWN_HOST) -> JudgedFile:
+def judged_source(source: Source, host: KnownHost = UNKNOWN_HOST, mappings: MappingOf = no_mapping) -> JudgedFile:
     """Return the results in a source with their verdicts; a problem is reported in the result."""
     name, content = content_of(source)
     if isinstance(content, str):
         return JudgedFile(OutputSource(name, ""), problem=content)
-    return judged_bytes(name, content, host)
+    return judged_bytes(name, content, host, mappings)
 
 
-def judged_bytes(name: str, data: bytes, host: KnownHost = UNKNOWN_HOST) -> JudgedFile:
-    """Return the results in `data` with their verdicts."""
+def judged_bytes(
+    name: str, data: bytes, host: KnownHost = UNKNOWN_HOST, mappings: MappingOf = no_mapping
+) -> JudgedFile:
+    """Return the results in `data` with their verdicts; those of a table whose columns have a mapping through it."""
     source = OutputSource(name, hashlib.sha256(data).hexdigest())
     if len(data) > MAXIMUM_SIZE:
         return JudgedFile(source, problem=f"Larger than {quantity(MAXIMUM_SIZE)}.")
@@ -98,9 +116,19 @@ def judged_bytes(name: str, data: bytes, host: KnownHost = UNKNOWN_HOST) -> Judg
             return JudgedFile(source, problem=f"Larger than {quantity(MAXIMUM_SIZE)} when unpacked.")
     if not data.strip():
         return JudgedFile(source, problem="Empty.")
-    read = recognise(decoded(data))
+    text = decoded(data)
+    mapping = mapping_for(text, mappings)
+    if mapping is not None:
+        try:
+            runs = runs_in(text, mapping)
+        except TableError as error:
+            return JudgedFile(source, problem=f"{error.message} {error.remedy}", unmapped=True, mapping=mapping)
+        outputs = tuple(judged_output(one, source, host) for run in runs for one in run.found)
+        return JudgedFile(source, outputs, mapping=mapping, runs=runs)
+    read = recognise(text)
     outputs = tuple(judged_output(one, source, host) for one in read.found)
-    return JudgedFile(source, outputs, read.left_over, "" if outputs else _missing(read))
+    table = "" if outputs else unmapped_text(text)
+    return JudgedFile(source, outputs, read.left_over, "" if outputs else table or _missing(read), unmapped=bool(table))
 
 
 def _missing(read: Recognition) -> str:

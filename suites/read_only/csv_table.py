@@ -5,6 +5,7 @@ import io
 import itertools
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -209,6 +210,7 @@ class _Reader:
         self._measured = mapping.measured()
         self.groups: dict[_Key, list[_Trial]] = {}
         self.errors: list[str] = []
+        self._values: Counter[tuple[_Key, str]] = Counter()
         for line, cells in table.rows:
             try:
                 self._take_row(line, cells)
@@ -258,10 +260,11 @@ class _Reader:
         if units is not None and not row[units] and cell.lower() not in _MISSING:
             raise _RowError("its unit is empty")
         trials = self.groups.setdefault(key, [])
-        trial = next((one for one in trials if of.metric.name not in {*one.figures, *one.missing}), None)
-        if trial is None:
-            trial = _Trial(line, [])
-            trials.append(trial)
+        number = self._values[key, of.metric.name]
+        self._values[key, of.metric.name] += 1
+        if number == len(trials):
+            trials.append(_Trial(line, []))
+        trial = trials[number]
         trial.cells += shown
         self._add(trial, of, cell, "" if units is None else row[units])
 
@@ -273,7 +276,7 @@ class _Reader:
             trial.figures[of.metric.name] = Figure(of.metric, value)
 
     def _number(self, cell: str, unit: str, of: Measured) -> float | None:
-        """Return the value of a cell in the unit of its metric; None if it is missing; raise _RowError for no number."""
+        """Return the value of a cell in the unit of its metric; None if it is missing; raise _RowError."""
         decimal = self._mapping.decimal
         if cell.lower() in _MISSING:
             return None
