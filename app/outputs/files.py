@@ -105,30 +105,35 @@ def judged_bytes(
 ) -> JudgedFile:
     """Return the results in `data` with their verdicts; those of a table whose columns have a mapping through it."""
     source = OutputSource(name, hashlib.sha256(data).hexdigest())
-    if len(data) > MAXIMUM_SIZE:
-        return JudgedFile(source, problem=f"Larger than {quantity(MAXIMUM_SIZE)}.")
-    if data.startswith(GZIP):
+    when = ""
+    if data.startswith(GZIP) and len(data) <= MAXIMUM_SIZE:
         try:
-            data = _unpacked(data)
+            data, when = _unpacked(data), " when unpacked"
         except zlib.error:
             return JudgedFile(source, problem="Not a valid gzip file.")
-        if len(data) > MAXIMUM_SIZE:
-            return JudgedFile(source, problem=f"Larger than {quantity(MAXIMUM_SIZE)} when unpacked.")
+    if len(data) > MAXIMUM_SIZE:
+        return JudgedFile(source, problem=f"Larger than {quantity(MAXIMUM_SIZE)}{when}.")
     if not data.strip():
         return JudgedFile(source, problem="Empty.")
     text = decoded(data)
     mapping = mapping_for(text, mappings)
     if mapping is not None:
-        try:
-            runs = runs_in(text, mapping)
-        except TableError as error:
-            return JudgedFile(source, problem=f"{error.message} {error.remedy}", unmapped=True, mapping=mapping)
-        outputs = tuple(judged_output(one, source, host) for run in runs for one in run.found)
-        return JudgedFile(source, outputs, mapping=mapping, runs=runs)
+        return _judged_table(source, text, mapping, host)
     read = recognise(text)
     outputs = tuple(judged_output(one, source, host) for one in read.found)
     table = "" if outputs else unmapped_text(text)
-    return JudgedFile(source, outputs, read.left_over, "" if outputs else table or _missing(read), unmapped=bool(table))
+    problem = "" if outputs else table or _missing(read)
+    return JudgedFile(source, outputs, read.left_over, problem, unmapped=bool(table))
+
+
+def _judged_table(source: OutputSource, text: str, mapping: TableMapping, host: KnownHost) -> JudgedFile:
+    """Return the results in a table, read through a mapping, with their verdicts."""
+    try:
+        runs = runs_in(text, mapping)
+    except TableError as error:
+        return JudgedFile(source, problem=f"{error.message} {error.remedy}", unmapped=True, mapping=mapping)
+    outputs = tuple(judged_output(one, source, host) for run in runs for one in run.found)
+    return JudgedFile(source, outputs, mapping=mapping, runs=runs)
 
 
 def _missing(read: Recognition) -> str:

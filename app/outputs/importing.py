@@ -16,6 +16,7 @@ from app.events import (
     Moment,
     OutputImported,
     OutputRead,
+    OutputSource,
     RunEnded,
     RunStarted,
     State,
@@ -27,8 +28,9 @@ from app.events import (
 )
 from app.outputs.files import JudgedFile, Source, content_of, judged_bytes, sources_in
 from app.outputs.judging import UNKNOWN_HOST, JudgedOutput, KnownHost
+from app.outputs.pasted_text import decoded
 from app.outputs.recognition import is_loop
-from app.outputs.tables import MappingOf, TableMapping, no_mapping, stored_mapping
+from app.outputs.tables import MappingOf, TableMapping, mapping_for, no_mapping, stored_mapping
 from app.plans.plan import Plan, Repetition, Step
 from app.records import ComputedVerdicts, RunRecord
 from app.store.ownership import new_run_id
@@ -58,6 +60,7 @@ def import_events(
     run_id: str,
     host: str,
     known: KnownHost = UNKNOWN_HOST,
+    *,
     date: datetime | None = None,
 ) -> Iterator[Event]:
     """Yield the events of a run on `host` with the results in a file, whose bytes are `content`.
@@ -297,6 +300,7 @@ def import_outputs(
     known: KnownHost,
     recorder: Callable[[str], Recorder],
     present: Present,
+    *,
     mappings: MappingOf = no_mapping,
 ) -> Iterator[ImportedOutput]:
     """Import each of `sources`, or each file in these folders, as a run on `host`; yield each as it is done.
@@ -316,7 +320,7 @@ def import_outputs(
             continue
         sha256 = hashlib.sha256(content).hexdigest()
         before = present(sha256, host, None)
-        if before is not None:
+        if before is not None and mapping_for(decoded(content), mappings) is None:
             yield replace(so_far, run=before[0], trust=before[1], present=True)
             continue
         file = judged_bytes(name, content, known, mappings)
@@ -327,7 +331,7 @@ def import_outputs(
             if before is not None:
                 yield replace(so_far, run=before[0], trust=before[1], present=True)
                 continue
-            yield _imported(so_far, part, content, at, date, known, recorder)
+            yield _imported(so_far, part, content, at, date=date, known=known, recorder=recorder)
 
 
 def _imported(
@@ -335,6 +339,7 @@ def _imported(
     file: JudgedFile,
     content: bytes,
     host: str,
+    *,
     date: datetime | None,
     known: KnownHost,
     recorder: Callable[[str], Recorder],
@@ -344,7 +349,7 @@ def _imported(
         return so_far
     run_id, trust = new_run_id(date or datetime.now(UTC)), ""
     with recorder(run_id) as recording:
-        for event in import_events(file, content, run_id, host, known, date):
+        for event in import_events(file, content, run_id, host, known, date=date):
             recording.record(event)
             trust = event.verdict.trust.value if isinstance(event, VerdictReached) else trust
     return replace(so_far, run=run_id, trust=trust)
