@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from app.outputs.files import Source
     from app.outputs.importing import ImportedOutput
     from app.outputs.judging import KnownHost
-    from app.outputs.tables import GivenMapping
+    from app.outputs.tables import GivenMapping, TableMapping
     from app.plans.plan import Plan
     from app.plans.plan_remarks import Acknowledged
     from app.ranking.candidates import RankingCriteria
@@ -500,7 +500,7 @@ class LibraryServices(ABC):
             if mapping is not None and one.run and one.mapping is not None:
                 columns = one.mapping.header
                 if columns not in kept:
-                    named = replace(one.mapping, name=mapping.name or Path(one.name).stem)
+                    named = replace(one.mapping, name=mapping.name or one.name.rpartition(".")[0])
                     kept[columns] = self.saved_mappings.keep(named)
                 yield replace(one, mapping=kept[columns])
             else:
