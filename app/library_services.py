@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from app.outputs.files import Source
     from app.outputs.importing import ImportedOutput
     from app.outputs.judging import KnownHost
-    from app.outputs.tables import GivenMapping, TableMapping
+    from app.outputs.tables import GivenMapping
     from app.plans.plan import Plan
     from app.plans.plan_remarks import Acknowledged
     from app.ranking.candidates import RankingCriteria
@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from app.store.store import Store
     from app.summary import MetricSummary
     from suites.facts import Facts
+    from suites.read_only.table_mapping import TableMapping
     from suites.vocab import Sample
 
 

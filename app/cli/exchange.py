@@ -260,7 +260,7 @@ def import_runs(
             print_note(f"Read with the mapping “{name}”: benchwright mappings.")
         if any(one.mapping and one.run and not one.mapping.named(Role.DATE) for one in done):
             print_note("The table has no column with the role date: its runs begin at their import.")
-        if count := sum(one.present for one in done):
+        if count := len({one.done for one in done if one.present}):
             print_note(f"Not imported again: {count_text(count, 'file')}. Import them with --again.")
     if not all(one.run for one in done):
         raise SystemExit(FAILED)

@@ -11,21 +11,13 @@ from app.formats import facts_from_json, read_json
 from app.outputs.judging import UNKNOWN_HOST, JudgedOutput, KnownHost, judged_output, not_read_text
 from app.outputs.pasted_text import decoded
 from app.outputs.recognition import MAXIMUM_SIZE, Recognition, recognise
-from app.outputs.tables import (
-    MappingOf,
-    TableError,
-    TableMapping,
-    TableRun,
-    mapping_for,
-    no_mapping,
-    runs_in,
-    unmapped_text,
-)
+from app.outputs.tables import MappingOf, TableRun, mapping_for, no_mapping, runs_in, unmapped_text
 from app.store.embedded_library import is_report
 from remote.local_file import read_bounded
 from remote.telemetry.statistics_text import statistics_samples
 from suites.errors import BenchwrightError
 from suites.quantities import quantity
+from suites.read_only.table_mapping import TableError, TableMapping
 from suites.vocab import Sample
 
 MOST_BESIDE = 64 * 2**20

@@ -30,7 +30,7 @@ from app.outputs.files import JudgedFile, Source, content_of, judged_bytes, sour
 from app.outputs.judging import UNKNOWN_HOST, JudgedOutput, KnownHost
 from app.outputs.pasted_text import decoded
 from app.outputs.recognition import is_loop
-from app.outputs.tables import MappingOf, TableMapping, mapping_for, no_mapping, stored_mapping
+from app.outputs.tables import MappingOf, mapping_for, no_mapping, stored_mapping
 from app.plans.plan import Plan, Repetition, Step
 from app.records import ComputedVerdicts, RunRecord
 from app.store.ownership import new_run_id
@@ -40,6 +40,7 @@ from app.verdict.stored import evidence_of
 from suites.base import Command
 from suites.checks import CheckOutcome
 from suites.quantities import figure_text, first_upper, metric_text
+from suites.read_only.table_mapping import TableMapping
 from suites.verdict import Trust, Verdict, worst
 from suites.vocab import Figure, Finding, Labels, Metric, Sample
 
