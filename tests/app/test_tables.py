@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from click.testing import CliRunner, Result
 from app.cli.main import benchwright
 from app.outputs.files import judged_bytes
 from app.outputs.tables import GivenMapping
+from app.rejudging.rejudge import NotJudgedError, new_verdicts
 from app.saved_mappings import MAPPINGS_FILE, SavedMappings
 from app.store.store import Store
 from suites.read_only.csv_table import MOST_ROWS, read_table, table_results
@@ -24,7 +26,7 @@ ROLES = (
     *("--decimal", "comma", "--map", "Host=host", "--map", "Date=date", "--map", "bs=config"),
     *("--map", "IOPS=iops:IOPS:higher", "--map", "p99 (ms)=latency_p99:ms:lower", "--map", "*=ignore"),
 )
-ONE = {"x": "speed:MB/s:higher"}
+ONE = {"x": "speed:MB/s:higher", "*": "ignore"}
 
 
 @pytest.fixture(autouse=True)
@@ -87,17 +89,15 @@ def test_the_next_table_with_the_same_columns_needs_no_mapping(tmp_path: Path) -
 
 
 def test_a_table_is_judged_again_through_the_mapping_stored_with_its_run(tmp_path: Path, config: Path) -> None:
-    call(tmp_path, "import", file_of(tmp_path), *ROLES)
+    done = json.loads(call(tmp_path, "import", "--json", file_of(tmp_path), *ROLES).stdout)["imported"]
     config.unlink()
-    ran = call(tmp_path, "rejudge", "--all", "--json")
-    assert ran.exit_code == 0, ran.output
     stored = Store(tmp_path / "runs.sqlite3")
-    from app.rejudging.rejudge import new_verdicts
-
-    for row in stored.summaries():
-        record = stored.load(row.id)
-        made = new_verdicts(record, stored.samples(row.id), {}, stored.imported_content(row.id))
-        assert not made.differ
+    for run in (one["run"] for one in done):
+        record = stored.load(run)
+        assert not new_verdicts(record, stored.samples(run), {}, TABLE.encode()).differ
+        swapped = replace(record, summary=replace(record.summary, started="2020-01-01T00:00:00+00:00"))
+        with pytest.raises(NotJudgedError, match="Other tests"):
+            new_verdicts(swapped, stored.samples(run), {}, TABLE.encode())
     stored.close()
 
 
@@ -140,14 +140,14 @@ def test_a_mapping_without_unit_or_direction_is_refused(role: str, message: str)
         ("", "is empty"),
         ("x\ninf\n", "line 2: “inf” of speed is not a number"),
         ("x\n1e999\n", "too large|not a number"),
-        ("x\n1,2\n", "it has 2 cells, the header 1"),
+        ("x,z\n1,2,3\n", "it has 3 cells, the header 2"),
         ("x\n=1+2\n", "not a number"),
         ('x\n"1\n', "not CSV"),
         ("x\n5 ms\n", "line 2: ms is time"),
         ('x\n"1,5"\n', "decimal comma"),
         ("x\n-\n", "No row has a value"),
         (f"x\n{'1' * 200_000}\n", "field limit|cell of more than"),
-        (f"x\n{'1,' * 1_000_000}\n", "columns"),
+        (f"x,z\n{'1,' * 1_000_000}\n", "columns"),
         ("x\n" + "1\n" * (MOST_ROWS + 1), "more than 20,000 rows"),
     ],
 )
