@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from app.outputs.files import Source
     from app.outputs.importing import ImportedOutput
     from app.outputs.judging import KnownHost
+    from app.outputs.tables import GivenMapping
     from app.plans.plan import Plan
     from app.plans.plan_remarks import Acknowledged
     from app.ranking.candidates import RankingCriteria
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from app.rejudging.rejudge import JudgedRun
     from app.sample_size.pilot import Pilot, PilotQuery
     from app.sample_statistics import WithinTrials
+    from app.saved_mappings import SavedMappings
     from app.saved_margins import SavedMargins
     from app.sharing.compared_runs import ComparedRuns
     from app.sharing.standing import Standing
@@ -54,6 +56,7 @@ if TYPE_CHECKING:
     from app.store.store import Store
     from app.summary import MetricSummary
     from suites.facts import Facts
+    from suites.read_only.table_mapping import TableMapping
     from suites.vocab import Sample
 
 
@@ -69,6 +72,11 @@ class LibraryServices(ABC):
     @abstractmethod
     def saved_margins(self) -> SavedMargins:
         """The user's own margins by metric."""
+
+    @property
+    @abstractmethod
+    def saved_mappings(self) -> SavedMappings:
+        """The remembered mappings of tables."""
 
     @cached_property
     def _first_figures(self) -> dict[str, tuple[LibraryRow, Mapping[str, MetricSummary]]]:
@@ -468,11 +476,18 @@ class LibraryServices(ABC):
         yield from self._store.import_runs(path, runs)
 
     def import_outputs(
-        self, sources: Sequence[Source], host: str = ELSEWHERE, known: KnownHost | None = None, *, again: bool = False
+        self,
+        sources: Sequence[Source],
+        host: str = ELSEWHERE,
+        known: KnownHost | None = None,
+        *,
+        again: bool = False,
+        mapping: GivenMapping | None = None,
     ) -> Generator[ImportedOutput]:
         """Import the outputs of tools that ran elsewhere, in files, folders or texts, as runs on `host`.
 
         A file that the library has on this host is not imported, unless `again` or something is `known` of the host.
+        Tables are read through the remembered mapping of their columns, or `mapping`, which is then remembered.
         Yields each file as it is done; what was imported stays if it is closed before its end.
         """
         from app.outputs.importing import import_outputs
@@ -480,13 +495,23 @@ class LibraryServices(ABC):
 
         self.check_writable()
         forced = again or known not in {None, UNKNOWN_HOST}
-        yield from import_outputs(
+        kept: dict[frozenset[str], TableMapping] = {}
+        for one in import_outputs(
             sources,
             host,
             known or UNKNOWN_HOST,
             self._store.recorder,
-            lambda sha256: None if forced else self._store.run_of_output(sha256, host),
-        )
+            lambda sha256, at, started: None if forced else self._store.run_of_output(sha256, at, started),
+            mappings=self.saved_mappings.find if mapping is None else mapping.of,
+        ):
+            if mapping is not None and one.run and one.mapping is not None:
+                columns = one.mapping.header
+                if columns not in kept:
+                    named = replace(one.mapping, name=mapping.name or one.name.rpartition(".")[0])
+                    kept[columns] = self.saved_mappings.keep(named)
+                yield replace(one, mapping=kept[columns])
+            else:
+                yield one
 
     def merge_library(self, path: Path, margins: Path | None = None) -> Generator[Merged]:
         """Copy what this library lacks from the library at `path`, which is only read, and margins from a file of them.

@@ -30,6 +30,7 @@ from app.plans.plan_file import read_plan, write_plan
 from app.plans.totals import StepPreview
 from app.plans.validation import validate
 from app.runs.delivery import file_text, files_of
+from app.saved_mappings import MAPPINGS_FILE, SavedMappings
 from app.saved_margins import MARGINS_FILE, SavedMargins
 from app.session_services import RunOptions
 from remote.connection_state import PATIENCE, ReconnectPolicy
@@ -93,6 +94,7 @@ class Workstation(HostServices):
         self._cloud_limits = SavedCloudLimits((hosts or hosts_path()).with_name(CLOUD_LIMITS_FILE))
         self._removed_limits = {}
         self._saved_margins = SavedMargins((hosts or hosts_path()).with_name(MARGINS_FILE))
+        self._saved_mappings = SavedMappings((hosts or hosts_path()).with_name(MAPPINGS_FILE))
         self._memory = ConsentFile(consent_path())
         self.consents = Consents(self._memory)
         self._opening = threading.Lock()
@@ -102,6 +104,11 @@ class Workstation(HostServices):
     def saved_margins(self) -> SavedMargins:
         """The user's own margins by metric."""
         return self._saved_margins
+
+    @property
+    def saved_mappings(self) -> SavedMappings:
+        """The remembered mappings of tables."""
+        return self._saved_mappings
 
     # Plans
 

@@ -26,6 +26,7 @@ from suites.pg_test_fsync import PgTestFsync
 from suites.pgbench.suite import Pgbench
 from suites.ping import LatencyUnderLoad
 from suites.programs import TASKSET, Program
+from suites.read_only.csv_table import CsvTable
 from suites.read_only.cyclictest import Cyclictest
 from suites.read_only.diskmark import DiskMark
 from suites.read_only.elbencho import Elbencho
@@ -113,6 +114,7 @@ READ_ONLY: tuple[Suite, ...] = (
     Hackbench(),
     SevenZip(),
     Openssl(),
+    CsvTable(),
 )
 """Suites of tools that are never run: their outputs are read and judged."""
 

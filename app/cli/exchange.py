@@ -28,12 +28,14 @@ from app.margins import Margins
 from app.output import write_whole
 from app.outputs.files import has_library, known_host
 from app.outputs.importing import import_text
+from app.outputs.tables import GivenMapping
 from app.plans.plan import ELSEWHERE
 from app.services import Workstation
 from app.sharing.preview import RedactionPreview
 from app.sharing.redacted_copy import Keep
 from app.sharing.standing import Standing
 from suites.errors import BenchwrightError
+from suites.read_only.table_mapping import ROLE_SYNTAX, Decimal, Role
 
 Writer = Callable[[Workstation, Sequence[str], Path], Iterable[Path]]
 """Writes runs to a path and gives the files that it wrote."""
@@ -197,6 +199,21 @@ def _export_library(workstation: Workstation, runs: Sequence[str], path: Path) -
 @known_host_options
 @click.option("--baseline", default="", help="Pin the imported outputs as the next version of this baseline.")
 @click.option("--again", is_flag=True, help="Import a file again that the library has; with --facts it always is.")
+@click.option(
+    "--map",
+    "roles",
+    multiple=True,
+    metavar="COLUMN=ROLE",
+    help="Role of a column of a CSV table: NAME:UNIT:higher or NAME:UNIT:lower (a metric and which is better), host, "
+    "date, date:%d.%m.%Y, test, config, ignore; of a table with one figure a row metric, value and unit, and each name "
+    "in the column metric is mapped like a column. '*=ignore' ignores the others. Repeatable; remembered.",
+)
+@click.option("--map-name", default="", help="Name of the mapping.  [default: that of the file]")
+@click.option(
+    "--decimal",
+    type=click.Choice([one.value for one in Decimal]),
+    help="Decimal separator of the table; needed where it is not certain.",
+)
 @json_verb
 def import_runs(
     workstation: Workstation,
@@ -207,25 +224,31 @@ def import_runs(
     interval: float,
     baseline: str,
     again: bool,
+    roles: tuple[str, ...],
+    map_name: str,
+    decimal: str | None,
     *,
     as_json: bool,
 ) -> None:
     """Import the runs of a library or an HTML report FILE, by default all finished ones, or outputs of tools.
 
     The file is only read. The outputs of tools that ran elsewhere, in files and folders, are recognised by their
-    content and judged, as the verb judge does; each file becomes a run, once: see --again.
+    content and judged, as the verb judge does; each file becomes a run, once: see --again. A CSV table of your own is
+    read with --map; it becomes a run for each host and date, and tables with the same columns are then read alike.
     """
+    given = _given_mapping(roles, decimal, map_name)
     if has_library(files[0]):
-        if host or facts_path or telemetry_paths or baseline or again:
+        if host or facts_path or telemetry_paths or baseline or again or given:
             raise BenchwrightError(
-                "--host, --facts, --telemetry, --baseline and --again are for outputs of tools.", "Leave them out."
+                "--host, --facts, --telemetry, --baseline, --again and --map are for outputs of tools.",
+                "Leave them out.",
             )
         _import_library(workstation, files[0], [str(name) for name in files[1:]], as_json=as_json)
         return
     known = known_host(facts_path, telemetry_paths, interval)
     at = host or (ELSEWHERE if known.facts is None else known.facts.host)
     done = []
-    for one in workstation.import_outputs(files, at, known, again=again):
+    for one in workstation.import_outputs(files, at, known, again=again, mapping=given):
         show_part("Importing", one.done, one.total)
         done.append(one)
     runs = list(dict.fromkeys(one.run for one in done if one.run))
@@ -233,13 +256,35 @@ def import_runs(
         workstation.pin(",".join(runs), baseline)
     if as_json:
         print_json({"imported": [{"file": one.name, "run": one.run or None, "trust": one.trust or None,
-                                  "problem": one.problem, "present": one.present} for one in done]})  # fmt: skip
+                                  "problem": one.problem, "present": one.present,
+                                  "mapping": one.mapping.name if one.mapping else None} for one in done]})  # fmt: skip
     else:
         print_table(["File", "Run", "Verdict"], [[one.name, one.run, one.outcome] for one in done])
+        for name in dict.fromkeys(one.mapping.name for one in done if one.mapping and one.run):
+            print_note(f"Read with the mapping “{name}”: benchwright mappings.")
+        if any(one.mapping and one.run and not one.mapping.named(Role.DATE) for one in done):
+            print_note("The table has no column with the role date: its runs begin at their import.")
         again_text = " Import them again with --again." if any(one.present for one in done) else ""
         print_note(f"{import_text(done)}.{again_text}")
     if not all(one.run for one in done):
         raise SystemExit(FAILED)
+
+
+def _given_mapping(roles: Sequence[str], decimal: str | None, name: str) -> GivenMapping | None:
+    """Return the mapping of --map, --map-name and --decimal; None without --map."""
+    if not roles:
+        if decimal or name:
+            raise BenchwrightError("--decimal and --map-name belong to --map.", "Give the roles of the columns too.")
+        return None
+    columns: dict[str, str] = {}
+    for each in roles:
+        column, equals, role = each.rpartition("=")
+        if not equals or not column.strip():
+            raise BenchwrightError(f"--map {each[:80]}: not COLUMN=ROLE.", f"ROLE is {ROLE_SYNTAX}.")
+        if column.strip() in columns:
+            raise BenchwrightError(f"--map gives column “{column[:60]}” two roles.", "Give one.")
+        columns[column.strip()] = role.strip()
+    return GivenMapping(columns, Decimal(decimal) if decimal else None, name)
 
 
 def _import_library(workstation: Workstation, file: Path, runs: Sequence[str], *, as_json: bool) -> None:

@@ -6,11 +6,22 @@ from pathlib import Path
 
 import click
 
-from app.cli.common import BAD_INPUT, json_option, known_host_options, plain, print_json, report_errors, show_part
+from app.cli.common import (
+    BAD_INPUT,
+    json_option,
+    known_host_options,
+    pass_workstation,
+    plain,
+    print_json,
+    report_errors,
+    show_part,
+)
 from app.json_converter import published
 from app.outputs.files import JudgedFile, OutputText, judged_source, known_host, sources_in
 from app.outputs.judging import JudgedOutput, KnownHost
 from app.outputs.recognition import MAXIMUM_SIZE
+from app.outputs.tables import MappingOf
+from app.services import Workstation
 from suites.quantities import count_text, figure_text, metric_text
 from suites.vocab import Finding
 
@@ -23,8 +34,10 @@ MOST_FIGURES = 8
 @known_host_options
 @click.option("--all", "everything", is_flag=True, help="Show every figure, and what was not checked.")
 @json_option
+@pass_workstation
 @report_errors
 def judge(
+    workstation: Workstation,
     files: tuple[Path, ...],
     facts_path: Path | None,
     telemetry_paths: tuple[Path, ...],
@@ -40,7 +53,7 @@ def judge(
     status is 2 if a file has no output of a known tool.
     """
     known = known_host(facts_path, telemetry_paths, interval)
-    judged = list(_judged(files or (Path("-"),), known))
+    judged = list(_judged(files or (Path("-"),), known, workstation.saved_mappings.find))
     if as_json:
         print_json({"files": [_to_json(one) for one in judged]})
     else:
@@ -50,13 +63,13 @@ def judge(
         raise SystemExit(BAD_INPUT)
 
 
-def _judged(paths: tuple[Path, ...], known: KnownHost) -> Iterator[JudgedFile]:
+def _judged(paths: tuple[Path, ...], known: KnownHost, mappings: MappingOf) -> Iterator[JudgedFile]:
     given = [_standard_input() if str(path) == "-" else path for path in paths]
     sources = sources_in(given)
     for number, source in enumerate(sources, 1):
         if len(sources) > 1:
             show_part("Judging", number, len(sources))
-        yield judged_source(source, known)
+        yield judged_source(source, known, mappings)
 
 
 def _standard_input() -> OutputText:

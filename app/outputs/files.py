@@ -15,11 +15,13 @@ from app.formats import facts_from_json, read_json
 from app.outputs.judging import UNKNOWN_HOST, JudgedOutput, KnownHost, judged_output, not_read_text
 from app.outputs.pasted_text import decoded
 from app.outputs.recognition import MAXIMUM_SIZE, Recognition, recognise
+from app.outputs.tables import MappingOf, TableRun, mapping_for, no_mapping, runs_in, unmapped_text
 from app.store.embedded_library import SQLITE, is_report
 from remote.local_file import read_bounded
 from remote.telemetry.statistics_text import statistics_samples
 from suites.errors import BenchwrightError
 from suites.quantities import quantity
+from suites.read_only.table_mapping import TableError, TableMapping
 from suites.vocab import Sample
 
 MOST_BESIDE = 64 * 2**20
@@ -39,12 +41,18 @@ class UnreadableOutputError(BenchwrightError):
 
 @dataclass(frozen=True, slots=True)
 class JudgedFile:
-    """The results in a file with their verdicts. `problem` is why there is none; `left_over` as in Recognition."""
+    """The results in a file with their verdicts. `problem` is why there is none; `left_over` as in Recognition.
+
+    `unmapped`: it is a table whose columns have no mapping. `mapping` is that of a table, `runs` are its runs.
+    """
 
     source: OutputSource
     outputs: tuple[JudgedOutput, ...] = ()
     left_over: int = 0
     problem: str = ""
+    unmapped: bool = False
+    mapping: TableMapping | None = None
+    runs: Sequence[TableRun] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,37 +129,60 @@ def content_of(source: Source) -> tuple[str, bytes | str]:
         return source.name, f"Cannot be read: {error.strerror}."
 
 
-def _too_large() -> str:
-    return f"Larger than {quantity(MAXIMUM_SIZE)}."
+def _too_large(when: str = "") -> str:
+    return f"Larger than {quantity(MAXIMUM_SIZE)}{when}."
 
 
-def judged_source(source: Source, host: KnownHost = UNKNOWN_HOST) -> JudgedFile:
+def judged_source(source: Source, host: KnownHost = UNKNOWN_HOST, mappings: MappingOf = no_mapping) -> JudgedFile:
     """Return the results in a source with their verdicts; a problem is reported in the result."""
     name, content = content_of(source)
     if isinstance(content, str):
         return JudgedFile(OutputSource(name, ""), problem=content)
-    return judged_bytes(name, content, host)
+    return judged_bytes(name, content, host, mappings)
 
 
-def judged_bytes(name: str, data: bytes, host: KnownHost = UNKNOWN_HOST) -> JudgedFile:
-    """Return the results in `data` with their verdicts."""
+def judged_bytes(
+    name: str, data: bytes, host: KnownHost = UNKNOWN_HOST, mappings: MappingOf = no_mapping
+) -> JudgedFile:
+    """Return the results in `data` with their verdicts; those of a table whose columns have a mapping through it."""
     source = OutputSource(name, hashlib.sha256(data).hexdigest())
+    text, problem = _text_of(data)
+    if problem:
+        return JudgedFile(source, problem=problem)
+    mapping = mapping_for(text, mappings)
+    if mapping is not None:
+        return _judged_table(source, text, mapping, host)
+    read = recognise(text)
+    outputs = tuple(judged_output(one, source, host) for one in read.found)
+    table = "" if outputs else unmapped_text(text)
+    problem = "" if outputs else table or _missing(read)
+    return JudgedFile(source, outputs, read.left_over, problem, unmapped=bool(table))
+
+
+def _text_of(data: bytes) -> tuple[str, str]:
+    """Return the text of a file, or the problem for which it has none."""
     if len(data) > MAXIMUM_SIZE:
-        return JudgedFile(source, problem=_too_large())
+        return "", _too_large()
     if data.startswith(GZIP):
         try:
             data = _unpacked(data)
         except zlib.error:
-            return JudgedFile(source, problem="Not a valid gzip file.")
+            return "", "Not a valid gzip file."
         if len(data) > MAXIMUM_SIZE:
-            return JudgedFile(source, problem=f"Larger than {quantity(MAXIMUM_SIZE)} when unpacked.")
+            return "", _too_large(" when unpacked")
     if not data.strip():
-        return JudgedFile(source, problem="Empty.")
-    if _is_binary(data):
-        return JudgedFile(source, problem="Binary: not the output of a tool as text.")
-    read = recognise(decoded(data))
-    outputs = tuple(judged_output(one, source, host) for one in read.found)
-    return JudgedFile(source, outputs, read.left_over, "" if outputs else _missing(read))
+        return "", "Empty."
+    return ("", "Binary: not the output of a tool as text.") if _is_binary(data) else (decoded(data), "")
+
+
+def _judged_table(source: OutputSource, text: str, mapping: TableMapping, host: KnownHost) -> JudgedFile:
+    """Return the results in a table, read through a mapping, with their verdicts."""
+    try:
+        runs = runs_in(text, mapping)
+    except TableError as error:
+        return JudgedFile(source, problem=f"{error.message} {error.remedy}", unmapped=True, mapping=mapping)
+    outputs = tuple(judged_output(one, source, host) for run in runs for one in run.found)
+    return JudgedFile(source, outputs, mapping=mapping, runs=runs)
 
 
 SAMPLED = 2**16

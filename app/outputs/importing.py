@@ -16,6 +16,7 @@ from app.events import (
     Moment,
     OutputImported,
     OutputRead,
+    OutputSource,
     RunEnded,
     RunStarted,
     State,
@@ -27,7 +28,9 @@ from app.events import (
 )
 from app.outputs.files import JudgedFile, Source, content_of, judged_bytes, sources_in
 from app.outputs.judging import UNKNOWN_HOST, JudgedOutput, KnownHost
+from app.outputs.pasted_text import decoded
 from app.outputs.recognition import is_loop
+from app.outputs.tables import MappingOf, mapping_for, no_mapping, stored_mapping
 from app.plans.plan import Plan, Repetition, Step
 from app.records import ComputedVerdicts, NotCheckedOf, RunRecord
 from app.store.ownership import new_run_id
@@ -37,6 +40,7 @@ from app.verdict.stored import evidence_of
 from suites.base import Command
 from suites.checks import CheckOutcome
 from suites.quantities import count_text, figure_text, first_upper, metric_text
+from suites.read_only.table_mapping import TableMapping
 from suites.verdict import Trust, Verdict, worst
 from suites.vocab import Figure, Finding, Labels, Metric, Sample
 
@@ -53,9 +57,17 @@ class _Test:
 
 
 def import_events(
-    file: JudgedFile, content: bytes, run_id: str, host: str, known: KnownHost = UNKNOWN_HOST
+    file: JudgedFile,
+    content: bytes,
+    run_id: str,
+    host: str,
+    known: KnownHost = UNKNOWN_HOST,
+    *,
+    date: datetime | None = None,
 ) -> Iterator[Event]:
     """Yield the events of a run on `host` with the results in a file, whose bytes are `content`.
+
+    It began at `date`; without one now.
 
     Results of the same suite with the same values are trials of one step, which is judged as a whole.
     """
@@ -66,7 +78,7 @@ def import_events(
         tuple(test.step for test in tests),
         repetition=Repetition(trials=max(len(test.results) for test in tests)),
     )
-    now = datetime.now(UTC).isoformat()
+    now = (date or datetime.now(UTC)).isoformat()
     yield RunStarted(run_id, plan, now)
     yield OutputImported(file.source, content)
     if known.facts is not None:
@@ -95,8 +107,7 @@ def reread_verdicts(record: RunRecord, content: bytes, telemetry: Sequence[Sampl
     if source is None or hashlib.sha256(content).hexdigest() != source.sha256:
         return None
     known = KnownHost(record.facts_before.get(host), tuple(telemetry))
-    file = judged_bytes(source.name, content, known)
-    found = _judged_tests(file.outputs, host)
+    found = _judged_tests(_reread_outputs(record, source, content, known), host)
     if [test.step.name for test in found] != [step.name for step in record.plan.steps]:
         return None
     verdicts, raised = [], list[FindingRaised]()
@@ -110,6 +121,35 @@ def reread_verdicts(record: RunRecord, content: bytes, telemetry: Sequence[Sampl
     whole = run_verdict(verdicts)
     not_checked: NotCheckedOf = {(test.step.name, host): test.not_checked for test in found}
     return ComputedVerdicts((*verdicts, *([] if whole is None else [whole])), tuple(raised), not_checked)
+
+
+def _reread_outputs(
+    record: RunRecord, source: OutputSource, content: bytes, known: KnownHost
+) -> Sequence[JudgedOutput]:
+    """Return the results of a run in the bytes that were imported; of a table those of its host and date."""
+    step = record.plan.steps[0]
+    mapping = stored_mapping(step.suite_id, step.values)
+    if mapping is None:
+        return judged_bytes(source.name, content, known).outputs
+    file = judged_bytes(source.name, content, known, lambda _header: mapping)
+    return next(
+        (
+            one.outputs
+            for host, date, one in _runs_of(file)
+            if host in {None, record.plan.hosts[0]} and (date is None or date.isoformat() == record.summary.started)
+        ),
+        (),
+    )
+
+
+def _runs_of(file: JudgedFile) -> Iterator[tuple[str | None, datetime | None, JudgedFile]]:
+    """Yield the host, the date and the results of each run of a file, which are those of a table."""
+    if not file.runs:
+        yield None, None, file
+    start = 0
+    for run in file.runs:
+        yield run.host, run.date, replace(file, outputs=file.outputs[start : start + len(run.found)])
+        start += len(run.found)
 
 
 MOST_DIFFERENCES = 3
@@ -236,6 +276,7 @@ class ImportedOutput:
     """A file of `total`, the `done`-th: its run, or the problem for which there is none. `trust` is its verdict's.
 
     `present`: the library had the run already, from the same bytes on the same host. `read`: the file could be read.
+    `mapping` is that of a table.
     """
 
     name: str
@@ -246,6 +287,7 @@ class ImportedOutput:
     total: int
     present: bool = False
     read: bool = True
+    mapping: TableMapping | None = None
 
     @property
     def outcome(self) -> str:
@@ -256,7 +298,7 @@ class ImportedOutput:
 def import_text(done: Sequence[ImportedOutput]) -> str:
     """Return the outcome of an import in counts that add up to the files: ``Imported 2 runs; no result in 1 file``."""
     runs = sum(bool(one.run) and not one.present for one in done)
-    present = sum(one.present for one in done)
+    present = len({one.done for one in done if one.present})
     without = sum(one.read and not one.run for one in done)
     unread = sum(not one.read for one in done)
     parts = [f"Imported {count_text(runs, 'run')}"]
@@ -266,9 +308,13 @@ def import_text(done: Sequence[ImportedOutput]) -> str:
         parts.append(f"no result in {count_text(without, 'file')}")
     if unread:
         parts.append(f"{count_text(unread, 'file')} not read")
-    if done and (rest := done[-1].total - len(done)):
+    if done and (rest := done[-1].total - done[-1].done):
         parts.append(f"stopped before {count_text(rest, 'file')}")
     return "; ".join(parts)
+
+
+Present = Callable[[str, str, str | None], tuple[str, str] | None]
+"""Returns the run (id, trust) that has a file of this SHA-256 on this host, begun at this time if one is given."""
 
 
 def import_outputs(
@@ -276,11 +322,13 @@ def import_outputs(
     host: str,
     known: KnownHost,
     recorder: Callable[[str], Recorder],
-    present: Callable[[str], tuple[str, str] | None],
+    present: Present,
+    *,
+    mappings: MappingOf = no_mapping,
 ) -> Iterator[ImportedOutput]:
     """Import each of `sources`, or each file in these folders, as a run on `host`; yield each as it is done.
 
-    `present` returns the run (id, trust) that has a file of this SHA-256, which is then not imported; None without one.
+    A table with a mapping is a run for each host and date. What is `present` is not imported.
 
     Raises StoreError.
     """
@@ -289,18 +337,42 @@ def import_outputs(
         known = replace(known, facts=replace(known.facts, host=host))  # as it is stored, and judged again
     for number, source in enumerate(found, 1):
         name, content = content_of(source)
+        so_far = ImportedOutput(name, "", "", "", number, len(found))
         if isinstance(content, str):
-            yield ImportedOutput(name, "", content, "", number, len(found), read=False)
+            yield replace(so_far, problem=content, read=False)
             continue
-        before = present(hashlib.sha256(content).hexdigest())
-        if before is not None:
-            yield ImportedOutput(name, before[0], "", before[1], number, len(found), present=True)
+        sha256 = hashlib.sha256(content).hexdigest()
+        before = present(sha256, host, None)
+        if before is not None and mapping_for(decoded(content), mappings) is None:
+            yield replace(so_far, run=before[0], trust=before[1], present=True)
             continue
-        judged, run_id, trust = judged_bytes(name, content, known), "", ""
-        if judged.outputs:
-            run_id = new_run_id(datetime.now(UTC))
-            with recorder(run_id) as recording:
-                for event in import_events(judged, content, run_id, host, known):
-                    recording.record(event)
-                    trust = event.verdict.trust.value if isinstance(event, VerdictReached) else trust
-        yield ImportedOutput(name, run_id, judged.problem, trust, number, len(found))
+        file = judged_bytes(name, content, known, mappings)
+        so_far = replace(so_far, problem=file.problem, mapping=file.mapping)
+        for of_host, date, part in _runs_of(file):
+            at = host if of_host is None else of_host
+            before = present(sha256, at, None if date is None else date.isoformat()) if file.runs else None
+            if before is not None:
+                yield replace(so_far, run=before[0], trust=before[1], present=True)
+                continue
+            yield _imported(so_far, part, content, at, date=date, known=known, recorder=recorder)
+
+
+def _imported(
+    so_far: ImportedOutput,
+    file: JudgedFile,
+    content: bytes,
+    host: str,
+    *,
+    date: datetime | None,
+    known: KnownHost,
+    recorder: Callable[[str], Recorder],
+) -> ImportedOutput:
+    """Return what was imported of a file as a run; without a result nothing is."""
+    if not file.outputs:
+        return so_far
+    run_id, trust = new_run_id(date or datetime.now(UTC)), ""
+    with recorder(run_id) as recording:
+        for event in import_events(file, content, run_id, host, known, date=date):
+            recording.record(event)
+            trust = event.verdict.trust.value if isinstance(event, VerdictReached) else trust
+    return replace(so_far, run=run_id, trust=trust)

@@ -149,8 +149,11 @@ def imported_content(connection: Connection, run_id: str) -> bytes:
     return connection.execute(select(table.content).where(table.run_id == run_id)).scalar() or b""
 
 
-def run_of_output(connection: Connection, sha256: str, host: str) -> tuple[str, str] | None:
-    """Return the newest run (id, trust) on `host` that was imported from the bytes of `sha256`; None without one."""
+def run_of_output(connection: Connection, sha256: str, host: str, started: str | None = None) -> tuple[str, str] | None:
+    """Return the newest run (id, trust) on `host` that was imported from the bytes of `sha256`; None without one.
+
+    With `started`, that which began then.
+    """
     outputs, runs, verdicts = schema.imported_outputs.c, schema.runs.c, schema.verdicts.c
     trust = select(verdicts.level).where(verdicts.run_id == runs.id, verdicts.step.is_(None)).scalar_subquery()
     query = (
@@ -159,7 +162,7 @@ def run_of_output(connection: Connection, sha256: str, host: str) -> tuple[str, 
         .where(outputs.sha256 == sha256, runs.state == State.DONE.value, runs.id.not_in(_binned()))
         .order_by(runs.started.desc())
     )
-    found = connection.execute(query)
+    found = connection.execute(query if started is None else query.where(runs.started == started))
     return next(((run, level or "") for run, hosts, level in found if json.loads(hosts) == [host]), None)
 
 

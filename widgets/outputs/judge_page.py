@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QDoubleSpinBox, QFileDialog, QSplitter, QStackedLa
 from app.outputs.files import JudgedFile, OutputText, Source, host_data, judged_source, sources_in
 from app.outputs.importing import ImportedOutput, import_text
 from app.outputs.judging import UNKNOWN_HOST, JudgedOutput, KnownHost
+from app.outputs.tables import MappingOf
 from app.plans.plan import ELSEWHERE
 from app.questions import Asker
 from app.services import Workstation
@@ -223,7 +224,10 @@ class JudgePage(Page):
         """Judge the outputs in files, folders and texts, in place of those shown."""
         self._sources, self._rows = tuple(sources), []
         self.table.show_rows(self._rows)
-        self._start(BackgroundJob(lambda: _judged(self._sources, self._host), self), self._take_files)
+        self._start(
+            BackgroundJob(lambda: _judged(self._sources, self._host, self.workstation.saved_mappings.find), self),
+            self._take_files,
+        )
 
     def import_all(self) -> None:
         """Store each file with a result as a run."""
@@ -361,7 +365,7 @@ class JudgePage(Page):
         fill(column_in(self, 0), (self._stack, 1), self.issues)
 
 
-def _judged(sources: Sequence[Source], host: KnownHost) -> Iterator[_Read]:
+def _judged(sources: Sequence[Source], host: KnownHost, mappings: MappingOf) -> Iterator[_Read]:
     """Judge the files of `sources`, measured on `host`.
 
     Yields them every SHOW_EVERY seconds, because the table is shown anew each time.
@@ -370,7 +374,7 @@ def _judged(sources: Sequence[Source], host: KnownHost) -> Iterator[_Read]:
     files: list[JudgedFile] = []
     shown = time.monotonic()
     for number, source in enumerate(found, 1):
-        files.append(judged_source(source, host))
+        files.append(judged_source(source, host, mappings))
         if number == len(found) or time.monotonic() - shown >= SHOW_EVERY:
             yield _Read(files, number, len(found))
             files, shown = [], time.monotonic()
