@@ -21,9 +21,12 @@ from app.verdict.stored import evidence_of
 from suites.verdict import Trust
 from tests.app.test_rejudge import NETWORK, REDACTED, SHARE, VALID, everything, upgraded, with_check, workstation
 from tests.checks_digest import CAPTURED
+from tests.messages import messages
 from tests.program import FAILED, benchwright
 
 __all__ = ["upgraded", "workstation"]
+
+MESSAGES = messages("app-store", "test_lost_evidence")
 
 BUSY, STOLEN = "20261128-192405-65am", "20261128-194123-sne8"
 LOSSES = {
@@ -56,7 +59,7 @@ def test_lost_evidence_changes_no_verdict(upgraded: Workstation, statement: str)
     assert changed(judged) == []
     kept = {one.run: one.problem for one in judged if one.problem}
     assert BUSY in kept
-    assert "Evidence is missing in the library: " in kept[BUSY]
+    assert MESSAGES["missing"] in kept[BUSY]
     for run, record in everything(upgraded).items():
         assert record.verdicts == before[run].verdicts
         assert record.unjudged == kept.get(run, "")
@@ -149,7 +152,7 @@ def test_what_cannot_be_judged_is_not_tried_at_each_start(upgraded: Workstation)
     assert upgraded.outdated_runs() == []
     assert list(upgraded.unjudged_runs()) == [BUSY]
     shown = benchwright("--store", upgraded.library_path, "show", BUSY).out
-    assert "Verdict kept: Evidence is missing in the library: " in shown
+    assert MESSAGES["kept"] in shown
     assert [one.run for one in upgraded.rejudge([BUSY]) if one.lasting] == [BUSY]
 
 
@@ -188,13 +191,11 @@ def test_the_command_lists_what_it_could_not_judge_before(workstation: Workstati
     workstation.close()
     refused = benchwright("--store", path, "rejudge", BUSY)
     assert refused.status == FAILED
-    assert f"{BUSY} keeps its verdict: Evidence is missing in the library: 57 of 57 figures." in refused.out
+    assert f"{BUSY} keeps its verdict: {MESSAGES['figures']}" in refused.out
     again = benchwright("--store", path, "rejudge")
     assert again.status == 0
     assert f"{BUSY} keeps its verdict: " in again.out
-    assert benchwright("--store", path, "rejudge", "--json").json["kept"] == {
-        BUSY: "Evidence is missing in the library: 57 of 57 figures."
-    }
+    assert benchwright("--store", path, "rejudge", "--json").json["kept"] == {BUSY: MESSAGES["figures"]}
     assert REDACTED not in again.out
 
 

@@ -16,6 +16,7 @@ from app.saved_mappings import MAPPINGS_FILE, SavedMappings
 from app.store.store import Store
 from suites.read_only.csv_table import MOST_ROWS, read_table, table_results
 from suites.read_only.table_mapping import Decimal, TableError, TableMapping, mapping_of
+from tests.messages import messages
 
 TABLE = """Host;Date;bs;IOPS;p99 (ms);Note
 web-1;2026-11-01 10:00;4k;1.234,5;0,8;a
@@ -26,6 +27,7 @@ ROLES = (
     *("--decimal", "comma", "--map", "Host=host", "--map", "Date=date", "--map", "bs=config"),
     *("--map", "IOPS=iops:IOPS:higher", "--map", "p99 (ms)=latency_p99:ms:lower", "--map", "*=ignore"),
 )
+MESSAGES = messages("app", "test_tables")
 ONE = {"x": "speed:MB/s:higher", "*": "ignore"}
 
 
@@ -64,7 +66,7 @@ def test_a_table_is_a_run_of_each_host_and_date_and_its_rows_are_trials(tmp_path
     found = [{each.metric.name: each.value for each in trial.figures} for trial in one.trials]
     assert found == [{"iops": 1234.5, "latency_p99": 0.8}, {"iops": 1250.0, "latency_p99": 0.9}]
     assert [{each.metric.name: each.value for each in trial.figures} for trial in other.trials] == [{"iops": 1200.0}]
-    assert other.trials[0].notes == ("Missing in line 4: latency_p99.",)
+    assert other.trials[0].notes == (MESSAGES["missing"],)
     assert one.plan.steps[0].values["configuration"] == "bs=4k"
     assert one.read_from is not None
     assert one.read_from.sha256 == hashlib.sha256(TABLE.encode()).hexdigest()
