@@ -123,6 +123,24 @@ def test_every_table_remembers_widths_and_orders(keep: Keep) -> None:
     assert [after.content.index(row, 0).data() for row in range(3)] == ["c", "b", "a"]
 
 
+def test_a_column_of_short_texts_gives_its_room_to_one_of_long_texts(keep: Keep) -> None:
+    columns: list[TableColumn[str]] = [
+        *(TableColumn(name, lambda row: row[:6], stretch=True) for name in ("short", "other")),
+        TableColumn("long", lambda row: row, stretch=True),
+    ]
+    made: Table[str] = Table("Long", TableModel(columns))
+    keep(made)
+    made.resize(600, 200)
+    made.show_rows(["w" * 45])
+    made.show()
+    widths = [made.columnWidth(number) for number in range(3)]
+    assert sum(widths) == made.viewport().width()
+    assert widths[2] >= made.sizeHintForColumn(2) > made.viewport().width() / 3
+    assert widths[0] == widths[1] == made.sizeHintForColumn(0)
+    made.show_rows(["w"])
+    assert made.columnWidth(2) - made.columnWidth(0) < 3
+
+
 def test_a_splitter_remembers_the_place_of_its_handle(keep: Keep) -> None:
     def made() -> QSplitter:
         splitter = QSplitter(Qt.Orientation.Vertical)

@@ -157,9 +157,9 @@ class CompareTable(Table[CompareLine]):
             if line.kind is LineKind.BASELINE and line.row is not None:
                 self.setSpan(row, METRIC, len(line.row.sides), 1)
 
-    def fit(self) -> None:
+    def fit_columns(self) -> None:
         """Fit the columns to the width: the verdict and its change are never cut, the interval is never hidden."""
-        super().fit()
+        super().fit_columns()
         widths, free = self._fitted_widths({SPREAD})
         self.setColumnHidden(SPREAD, free < 0)
         if free < 0:

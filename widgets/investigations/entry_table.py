@@ -39,19 +39,18 @@ class EntryRow:
 
 COLUMNS: tuple[TableColumn[EntryRow], ...] = (
     TableColumn("No.", lambda row: str(row.number), align=RIGHT, tone="muted"),
-    TableColumn("Entry", lambda row: row.title, stretch=True, least=170),
+    TableColumn("Entry", lambda row: row.title, stretch=True, least=220),
     TableColumn(
         "Result",
         lambda row: "" if row.result is None else row.result.headline,
         stretch=True,
-        least=130,
+        least=200,
         tone=lambda row: "warning" if row.result is not None and row.result.problem else "",
     ),
     TableColumn(
         "Verdict",
         lambda row: row.verdict,
         mark=lambda row: icon(mark_of(row.result.trust.value)) if row.result and row.result.trust else None,
-        width=150,
         hide_order=2,
         topic="verdicts",
     ),
@@ -59,7 +58,7 @@ COLUMNS: tuple[TableColumn[EntryRow], ...] = (
         "Note",
         lambda row: "" if row.entry.kind is EntryKind.TEXT else shortened(row.entry.note),
         stretch=True,
-        least=110,
+        least=180,
         tone="muted",
         hide_order=1,
     ),

@@ -420,7 +420,7 @@ class InvestigationPage(Page):
         both.addWidget(left)
         both.addWidget(self._body)
         both.setStretchFactor(1, 1)
-        both.setSizes([260, 740])
+        both.setSizes([300, 700])
         remember_splitter(both, "investigations")
         page = QWidget()
         fill(

@@ -172,6 +172,7 @@ class Table(QTableView, Generic[RowT]):
             if not column.stretch:
                 self._widths[column.name] = width
                 self._store_layout()
+                self._refit.start()
 
     def _keep_order(self) -> None:
         """Keep the order of the columns after the user has moved one."""
@@ -210,6 +211,11 @@ class Table(QTableView, Generic[RowT]):
                 self.setSpan(row, 0, 1, reach)
 
     def fit(self) -> None:
+        """Fit the columns to the rows and the width."""
+        self.fit_columns()
+        self._stretch()
+
+    def fit_columns(self) -> None:
         """Hide columns that the rows do not need, and in a narrow table those with `hide_order`, in that order."""
         columns, rows = self.content.columns, self.content.rows
         self._set_widths()
@@ -224,6 +230,19 @@ class Table(QTableView, Generic[RowT]):
             self.setColumnHidden(number, number not in shown)
             if number in shown and not column.stretch and (column.align != LEFT or not column.width):
                 self.horizontalHeader().resizeSection(number, wanted[number])
+
+    def _stretch(self) -> None:
+        """Share the remaining width equally; a column whose texts are shorter gives what it does not need to others."""
+        head, columns = self.horizontalHeader(), self.content.columns
+        stretching = [at for at, each in enumerate(columns) if each.stretch and not self.isColumnHidden(at)]
+        free = self.viewport().width() - head.length() + sum(head.sectionSize(each) for each in stretching)
+        needed = {number: self._longest_width(number) for number in stretching}
+        enough = max(needed.values(), default=0) * len(needed) <= free
+        for left, number in zip(range(len(needed), 0, -1), sorted(needed, key=needed.__getitem__), strict=True):
+            share = free // left
+            width = share if enough or left == 1 else min(share, max(needed[number], self._wanted_width(number)))
+            head.resizeSection(number, width)
+            free -= width
 
     def scaled(self, pixels: int) -> int:
         """Return `pixels`, given for the platform's default text size, scaled to this font."""
@@ -256,7 +275,8 @@ class Table(QTableView, Generic[RowT]):
     def _longest_width(self, number: int) -> int:
         """Return the width of the longest text of a column, for figures, which are not cut; of many rows some count."""
         shown, text = self.content.shown, self.content.columns[number].text
-        rows, advance = range(0, len(shown), 1 + len(shown) // MEASURED), self.fontMetrics().horizontalAdvance
+        sampled, advance = range(0, len(shown), 1 + len(shown) // MEASURED), self.fontMetrics().horizontalAdvance
+        rows = [row for row in sampled if not self.content.index(row, 0).data(HEADING)]
         longest = max(rows, key=lambda row: advance(text(shown[row])), default=-1)
         return self.sizeHintForIndex(self.content.index(longest, number)).width()
 
@@ -311,7 +331,7 @@ class Table(QTableView, Generic[RowT]):
             return
         self._fitted, head = wanted, self.horizontalHeader()
         for number, column in enumerate(self.content.columns):
-            mode = QHeaderView.ResizeMode.Stretch if column.stretch else QHeaderView.ResizeMode.Interactive
+            mode = QHeaderView.ResizeMode.Fixed if column.stretch else QHeaderView.ResizeMode.Interactive
             head.setSectionResizeMode(number, mode)
             if column.width:
                 head.resizeSection(number, self._wanted_width(number))
