@@ -29,16 +29,19 @@ AT_LEAST = 60.0
 
 
 def watched(find: Callable[[TrialEvidence, HostWatch], Result]) -> Callable[[TrialEvidence], Result]:
-    """Return an evaluation that calls `find` with the telemetry of a running or completed trial."""
+    """Return an evaluation that calls `find` with telemetry of the measured time of a running or completed trial."""
+    return with_telemetry(
+        lambda trial, watch: NOT_WATCHED_THEN if trial.done and not watch.counted else find(trial, watch)
+    )
+
+
+def with_telemetry(find: Callable[[TrialEvidence, HostWatch], Result]) -> Callable[[TrialEvidence], Result]:
+    """Return an evaluation that calls `find` with the telemetry of a running or completed trial, whatever it covers."""
 
     def evaluate(trial: TrialEvidence) -> Result:
         if trial.state not in {DONE, RUNNING}:
             return None
-        if trial.watch is None:
-            return NOT_WATCHED
-        if trial.done and not trial.watch.counted:
-            return NOT_WATCHED_THEN
-        return find(trial, trial.watch)
+        return NOT_WATCHED if trial.watch is None else find(trial, trial.watch)
 
     return evaluate
 

@@ -17,6 +17,7 @@ from app.checks.evidence import (
     part,
     share,
     watched,
+    with_telemetry,
 )
 from app.checks.storage_layers import whole_disk
 from app.timestamps import seconds_since
@@ -371,14 +372,15 @@ NOT_COUNTED = NotChecked("Neither other processes nor the test’s own CPU time 
 
 def _others_on(trial: TrialEvidence, watch: HostWatch) -> CheckOutcome | NotChecked | None:
     cpus = cpus_of(trial)
-    taken = [(name, spent) for name, spent in _taken(trial, watch) if name not in trial.suite.server_processes]
+    found = _taken(trial, watch)
+    taken = [(name, spent) for name, spent in found if name not in trial.suite.server_processes]
     seconds, others = length(trial, watch), other_cpus(trial)
     most = math.inf if others is None else others * watch.counted
     named = [(name, spent) for name, spent in taken[:3] if min(spent, most) >= OF_A_CORE * seconds]
     beside = contention(trial)
     lost = 0.0 if beside is None else beside.lost * part(trial, watch)
     if not watch.counted or (not named and lost < LOST_SLIGHTLY):
-        return None if taken or beside or others is not None else NOT_COUNTED
+        return None if found or beside or others is not None else NOT_COUNTED
     significant = cpus is None or min(sum(spent for _, spent in named), most) >= OF_THE_HOST * cpus * seconds
     got = "" if beside is None or lost < LOST_SLIGHTLY else f"; {beside.text}"
     return CheckOutcome(
@@ -424,7 +426,7 @@ UNCOUNTED, UNCOUNTED_SHARE = 3.0, 0.1
 """Seconds of a trial, and their share of it, without the host's counters that are reported."""
 
 
-@watched
+@with_telemetry
 def _uncounted(trial: TrialEvidence, watch: HostWatch) -> CheckOutcome | None:
     covered, most = watch.counted, max(UNCOUNTED, UNCOUNTED_SHARE * watch.seconds)
     # The evidence holds some seconds around the trial; the last sample of it may precede its end by an interval.

@@ -43,7 +43,7 @@ _PREFIXES = {"k": 1e3, "M": 1e6, "G": 1e9}
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class CsvRows:
     """The header and the rows of a table, each with the number of its line."""
 
     header: tuple[str, ...]
@@ -111,7 +111,7 @@ def _rows(text: str) -> Iterator[tuple[int, tuple[str, ...]]]:
         raise TableError(f"Line {reader.line_num} is not CSV: {error}.", "Save the table as CSV again.") from error
 
 
-def read_table(text: str) -> Table:
+def read_table(text: str) -> CsvRows:
     """Return the table in `text`; raise TableError for one that is none, or is too large."""
     found = list(itertools.islice(_rows(text), MOST_ROWS + 2))
     if len(found) > MOST_ROWS + 1:
@@ -128,7 +128,7 @@ def read_table(text: str) -> Table:
             f"Column “{long[:60]}” has a name of more than {LONGEST_NAME} characters, or unprintable ones.",
             "Rename it.",
         )
-    return Table(header, found[1:], _delimiter(_first_line(text)))
+    return CsvRows(header, found[1:], _delimiter(_first_line(text)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +158,7 @@ _Key = tuple[str | None, datetime | None, str, str]
 """What the trials of a group have in common: host, date, test and configuration."""
 
 
-def table_results(table: Table, mapping: TableMapping) -> list[TableResult]:
+def table_results(table: CsvRows, mapping: TableMapping) -> list[TableResult]:
     """Return the trials in a table: of a row, or of one value of each metric where a row has one value.
 
     Empty cells and NA, NaN, null and - are missing; a trial without any value is none. Raises TableError, which names
@@ -186,7 +186,7 @@ def table_results(table: Table, mapping: TableMapping) -> list[TableResult]:
     return sorted(found, key=lambda one: one.line)
 
 
-def row_errors(table: Table, mapping: TableMapping) -> list[str]:
+def row_errors(table: CsvRows, mapping: TableMapping) -> list[str]:
     """Return why rows cannot be read, each with its line; raise TableError for a mapping that cannot be used."""
     mapping.check()
     return _Reader(table, mapping).errors
@@ -205,7 +205,7 @@ def _output(trial: _Trial, test: str, configuration: str, mapping: TableMapping)
 class _Reader:
     """Reads the rows of a table into the trials of groups."""
 
-    def __init__(self, table: Table, mapping: TableMapping) -> None:
+    def __init__(self, table: CsvRows, mapping: TableMapping) -> None:
         self._table, self._mapping = table, mapping
         self._measured = mapping.measured()
         self.groups: dict[_Key, list[_Trial]] = {}

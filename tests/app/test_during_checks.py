@@ -160,7 +160,7 @@ def test_a_quiet_host_draws_no_finding() -> None:
         for name in CHECKS
         if name
         not in {
-            "other-process", "link-went-down", "filesystem-errors", "segments-sent-again", "packets-dropped",
+            "link-went-down", "filesystem-errors", "segments-sent-again", "packets-dropped",
             "took-too-long", *(check.id for check in SHAPE_CHECKS),
         }
     }  # fmt: skip

@@ -301,7 +301,7 @@ def finding(name: str, level: Severity) -> Finding:
 
 @pytest.mark.parametrize("foretelling", ["page-cache", "host-busy", "disk-in-use"])
 def test_findings_of_before_weigh_unless_a_check_of_after_has_seen_how_it_came(foretelling: str) -> None:
-    sound = repeated(disk(), STEADY)
+    sound = repeated(disk(other_cpu=0.0), STEADY)
     foretold = replace(sound, findings=(finding(foretelling, Severity.WARNING),))
     assert step_verdict(foretold).verdict.trust is Trust.VALID
     blind = replace(foretold, trials=tuple(replace(one, watch=None) for one in foretold.trials))
