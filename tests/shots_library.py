@@ -27,9 +27,14 @@ from widgets.page import PageName
 ENERGY_RUN = "20261120-141530-e9w1"
 
 
-def _opened(stage: Stage, *, filled: bool = True) -> tuple[MainWindow, LibraryPage]:
-    if filled and not stage.workstation.runs():
+def _fill(stage: Stage) -> None:
+    if not stage.workstation.runs():
         library(stage.workstation)
+
+
+def _opened(stage: Stage, *, filled: bool = True) -> tuple[MainWindow, LibraryPage]:
+    if filled:
+        _fill(stage)
     window = stage.window()
     page = opened(window, LibraryPage)
     stage.settle()
@@ -47,7 +52,7 @@ def _figures(stage: Stage) -> QWidget:
 
 
 def _recall(stage: Stage) -> QWidget:
-    library(stage.workstation)
+    _fill(stage)
     recalled(
         stage.workstation, ["20260112-081502-a1b2", "20260113-141230-e5f6"], Trust.DOUBTFUL,
         "Page cache served part of the I/O",
@@ -225,7 +230,6 @@ SHOTS: list[Shot] = [
     ("library-plots-alone", _alone),
     ("library-acknowledged", _acknowledged),
     ("library-facts", _facts),
-    ("library-recall", _recall),
     ("library-several", _several),
     ("library-nothing-found", _nothing_found),
     ("library-failed", _failed),
@@ -237,4 +241,5 @@ SHOTS: list[Shot] = [
     ("library-delete", _delete),
     ("library-groups", _groups),
     ("library-undo", _undo),
+    ("library-recall", _recall),
 ]

@@ -94,7 +94,7 @@ def _session(row: LibraryRow) -> str:
 _LOOKS = {
     "started": _Look(124, tip="Local time", more=_started, tone="muted"),
     "name": _Look(170, more=lambda row: f"{row.summary.name}\n{row.summary.question}".strip(), stretch=True),
-    "host": _Look(88, 8, more=lambda row: "\n".join(row.summary.hosts)),
+    "host": _Look(112, 8, more=lambda row: "\n".join(row.summary.hosts)),
     "type": _Look(88, 4, "Instance type, else the virtualisation", tone="muted"),
     "suite": _Look(80, 3, "Suites of the steps"),
     "step": _Look(140, 2, more=lambda row: "\n".join(row.summary.steps), tone="muted"),
