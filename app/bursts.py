@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Annotated, TypedDict
 
 from app.centres import geometric_mean_of, student
 from app.chart import Chart, ChartAxis, ChartSeries
@@ -308,7 +309,14 @@ publish(
 )
 
 
-def burst_to_json(found: Sequence[BurstAnalysis]) -> Json:
+class BurstJson(TypedDict):
+    """Bursts of a run."""
+
+    format: Annotated[str, FORMAT]
+    bursts: list[Annotated[Json, BurstAnalysis]]
+
+
+def burst_to_json(found: Sequence[BurstAnalysis]) -> BurstJson:
     """Return the public JSON of bursts; null is what was not measured."""
     return {"format": FORMAT, "bursts": [published(one) for one in found]}
 

@@ -8,20 +8,20 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from functools import lru_cache
 from types import GenericAlias
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypedDict, TypeVar
 
 from app.investigation import Investigation
 from app.json_converter import Json, converter, published, short
 from app.plans.plan import FORMATS as PLAN_FORMATS
 from app.plans.plan import Plan
-from app.plans.plan_remarks import reason_of
+from app.plans.plan_remarks import RemediedValue, reason_of
 from app.records import Calibration
 from suites.base import Command
 from suites.errors import BenchwrightError
 from suites.facts import Facts
 from suites.quantities import quantity
-from suites.verdict import Verdict
-from suites.vocab import Finding
+from suites.verdict import Limiter, Trust, Verdict
+from suites.vocab import Finding, Severity
 
 FACTS_FORMAT = "benchwright-facts/1"
 
@@ -57,7 +57,16 @@ def read_json(document: bytes | str, name: str) -> object:
         raise FormatError(f"{name} is not valid JSON: {short(error)}.") from None
 
 
-def facts_to_json(facts: Facts) -> Json:
+class FactsKeys(TypedDict):
+    """Keys of facts beside those of Facts."""
+
+    format: Annotated[str, FACTS_FORMAT]
+
+
+FactsJson = Annotated[Json, FactsKeys, Facts]
+
+
+def facts_to_json(facts: Facts) -> FactsJson:
     """Return `facts` in the format FACTS_FORMAT.
 
     A fact is ``{"value": ..., "unit": ...}``, or ``{"absent": reason}``. Keys, such as a
@@ -104,7 +113,16 @@ def stored_facts_reader() -> Callable[[str], Facts]:
     return read
 
 
-def calibration_to_json(found: Calibration) -> Json:
+class CalibrationKeys(TypedDict):
+    """Keys of a calibration beside those of Calibration."""
+
+    format: Annotated[str, CALIBRATION_FORMATS[-1]]
+
+
+BareCalibration = Annotated[Json, CalibrationKeys, Calibration]
+
+
+def calibration_to_json(found: Calibration) -> BareCalibration:
     """Return the public and stored JSON of a calibration. Times are in seconds, shares are fractions: 0.05 is 5 %."""
     return {"format": CALIBRATION_FORMATS[-1], **published(found)}
 
@@ -114,7 +132,16 @@ def calibration_from_json(data: object) -> Calibration:
     return _structure(_body(data, "The calibration", *CALIBRATION_FORMATS), Calibration, "The calibration")
 
 
-def investigation_to_json(found: Investigation) -> Json:
+class InvestigationKeys(TypedDict):
+    """Keys of an investigation beside those of Investigation."""
+
+    format: Annotated[str, INVESTIGATION_FORMAT]
+
+
+InvestigationJson = Annotated[Json, InvestigationKeys, Investigation]
+
+
+def investigation_to_json(found: Investigation) -> InvestigationJson:
     """Return the public and stored JSON of an investigation."""
     return {"format": INVESTIGATION_FORMAT, **published(found)}
 
@@ -124,7 +151,16 @@ def investigation_from_json(data: object) -> Investigation:
     return _structure(_body(data, "The investigation", INVESTIGATION_FORMAT), Investigation, "The investigation")
 
 
-def plan_to_json(plan: Plan) -> Json:
+class PlanKeys(TypedDict):
+    """Keys of a plan beside those of Plan."""
+
+    format: Annotated[str, *PLAN_FORMATS]
+
+
+PlanJson = Annotated[Json, PlanKeys, Plan]
+
+
+def plan_to_json(plan: Plan) -> PlanJson:
     """Return `plan` in the oldest of PLAN_FORMATS that can hold it."""
     return {"format": plan.format, **published(plan)}
 
@@ -137,19 +173,52 @@ def plan_from_json(data: object) -> Plan:
     return _structure(_body(data, "The plan", *PLAN_FORMATS), Plan, "The plan")
 
 
-FINDING_KEYS = ("id", "level", "title", "measured", "why", "remedy", "source", "step")
-VERDICT_KEYS = ("level", "limited_by", "summary", "checks")
+class FindingJson(TypedDict):
+    """The public form of a finding."""
+
+    id: str
+    level: Severity
+    title: str
+    measured: str
+    why: str
+    remedy: str
+    source: str
+    step: str | None
 
 
-def finding_to_json(finding: Finding) -> Json:
-    """Return the public form of `finding`: id, level, title, measured, why, remedy, source, step."""
-    written = published(finding)
-    return {name: written[name] for name in FINDING_KEYS}
+def finding_to_json(finding: Finding) -> FindingJson:
+    """Return the public form of `finding`."""
+    return {
+        "id": finding.id,
+        "level": finding.severity,
+        "title": finding.title,
+        "measured": finding.measured,
+        "why": finding.why,
+        "remedy": finding.remedy,
+        "source": finding.source,
+        "step": finding.step,
+    }
 
 
-def remarks_to_json(plan: Plan, findings: Iterable[Finding]) -> Json:
+class AcknowledgedJson(TypedDict):
+    """An acknowledged finding."""
+
+    id: str
+    step: str | None
+    host: str | None
+    reason: str
+
+
+class RemarksJson(TypedDict):
+    """The acknowledgements of findings, and the values changed by remedies."""
+
+    acknowledged: list[AcknowledgedJson]
+    changed: list[Annotated[Json, RemediedValue]]
+
+
+def remarks_to_json(plan: Plan, findings: Iterable[Finding]) -> RemarksJson:
     """Return the acknowledgements of `findings` with their reasons, and the values changed by remedies."""
-    acknowledged = [
+    acknowledged: list[AcknowledgedJson] = [
         {"id": finding.id, "step": finding.step, "host": finding.host, "reason": reason}
         for finding in findings
         if (reason := reason_of(plan.acknowledged, finding))
@@ -220,8 +289,22 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> Json:
     return found
 
 
-def verdict_to_json(verdict: Verdict) -> Json:
-    """Return the public form of a verdict: level, limited_by, summary, checks (their version), findings."""
-    written = published(verdict)
-    findings = [finding_to_json(finding) for finding in verdict.findings]
-    return {name: written[name] for name in VERDICT_KEYS} | {"findings": findings}
+class VerdictJson(TypedDict):
+    """The public form of a verdict; `checks` is their version."""
+
+    level: Trust
+    limited_by: Limiter | None
+    summary: str
+    checks: int
+    findings: list[FindingJson]
+
+
+def verdict_to_json(verdict: Verdict) -> VerdictJson:
+    """Return the public form of a verdict."""
+    return {
+        "level": verdict.trust,
+        "limited_by": verdict.limited_by,
+        "summary": verdict.summary,
+        "checks": verdict.checks,
+        "findings": [finding_to_json(finding) for finding in verdict.findings],
+    }

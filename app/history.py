@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 from app.centres import Centre, centre_over
 from app.change_points import FEWEST_RESULTS, MOST_RESULTS, Drift, LevelChange, LevelChanges, change_points
@@ -378,7 +378,33 @@ publish(
 )
 
 
-def history_to_json(history: History) -> Json:
+class HistoryDifference(TypedDict):
+    """A difference between the runs before and after a change."""
+
+    what: str
+    run: str
+    before: str
+    weight: Weight
+
+
+class HistoryChangeKeys(TypedDict):
+    """Keys of a change beside those of AnnotatedChange."""
+
+    differences: list[HistoryDifference]
+
+
+class HistoryKeys(TypedDict):
+    """Keys of a history beside those of History."""
+
+    format: Annotated[str, FORMAT]
+    changes: list[Annotated[Json, AnnotatedChange, HistoryChangeKeys]]
+    false_alarms: str
+
+
+HistoryJson = Annotated[Json, History, HistoryKeys]
+
+
+def history_to_json(history: History) -> HistoryJson:
     """Return the public JSON of a history."""
     found = {"format": FORMAT, **published(history), "false_alarms": FALSE_ALARMS}
     for each in (difference for change in found["changes"] for difference in change["differences"]):

@@ -1,11 +1,14 @@
 """Results of the entries of an investigation, read from their runs as these are judged now."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
+from typing import Annotated, TypedDict
 
-from app.comparison.comparison import Comparison
+from app.comparison.comparison import Comparison, ComparisonJson, comparison_to_json
 from app.comparison.selection import RunSelection
-from app.investigation import EntryKind, InvestigationEntry
+from app.formats import InvestigationKeys, investigation_to_json
+from app.investigation import EntryKind, Investigation, InvestigationEntry
+from app.json_converter import Json
 from app.margins import Margins
 from app.plans.plan import host_label
 from app.records import RunRecord
@@ -96,3 +99,56 @@ _READERS: dict[EntryKind, Callable[[RunSelection, InvestigationEntry, Margins], 
     EntryKind.RUN: _run,
     EntryKind.COMPARISON: _comparison,
 }
+
+
+class FigureJson(TypedDict):
+    """The result of a step on a host, as texts."""
+
+    step: str
+    host: str
+    metric: str
+    value: str
+    interval: str
+    n: str
+    verdict: str
+
+
+class ResultJson(TypedDict):
+    """The present result of an entry."""
+
+    title: str
+    trust: Trust | None
+    figures: list[FigureJson]
+    comparison: list[ComparisonJson] | None
+    deleted: list[str]
+    problem: str
+
+
+class ResultKeys(TypedDict):
+    """Keys of an investigation with its results, one for each entry."""
+
+    results: list[ResultJson]
+
+
+AnsweredJson = Annotated[Json, InvestigationKeys, Investigation, ResultKeys]
+
+
+def answered_to_json(found: Investigation, results: Iterable[EntryResult]) -> AnsweredJson:
+    """Return the public JSON of an investigation with the results of its entries."""
+    return investigation_to_json(found) | {"results": [result_to_json(one) for one in results]}
+
+
+def result_to_json(found: EntryResult) -> ResultJson:
+    """Return the present result of an entry."""
+    return {
+        "title": found.title,
+        "trust": found.trust,
+        "figures": [
+            {"step": one.step, "host": one.host, "metric": one.metric, "value": one.figure, "interval": one.interval,
+             "n": one.n, "verdict": one.judgement}
+            for one in found.results
+        ],
+        "comparison": None if found.comparison is None else comparison_to_json(found.comparison),
+        "deleted": list(found.deleted),
+        "problem": found.problem,
+    }  # fmt: skip

@@ -7,9 +7,9 @@ from enum import StrEnum
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin, get_type_hints
 
-from app.events import PlannedSession
+from app.events import PlannedSession, SettingRestored
 from app.plans.plan import Plan, Repetition, Step
-from app.records import MetricNoise, RunSummary
+from app.records import HostAction, MetricNoise, RunSummary
 from suites.base import Command
 from suites.facts import Absent
 from suites.parameters import Value
@@ -223,6 +223,8 @@ publish(
     "id name question hosts steps state=status started ended trials headline baseline suites left=detached trust "
     "limited_by session",
 )
+publish(SettingRestored, "path run problem")
+publish(HostAction, "host what command started ended exit_status reason")
 publish(Command, "line argv purpose on_peer files root")
 
 _FIRST_FIELDS = 3

@@ -1,4 +1,8 @@
-"""JSON Schema (2020-12) of what is published as JSON, made of the types and the keys of app.json_converter."""
+"""JSON Schema (2020-12) of what is published as JSON, made of the types and the keys of app.json_converter.
+
+A TypedDict is an object with its keys. ``Annotated[Json, A, B]`` is an object with the public keys of A and B; of keys
+of both, those of B. ``Annotated[str, "x"]`` is that text.
+"""
 
 import types
 import typing
@@ -6,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass
 from enum import StrEnum
 from functools import cached_property
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, NotRequired, get_args, get_origin, get_type_hints, is_typeddict
 
 from app.json_converter import Json, overrides, published_keys
 from suites.facts import Absent
@@ -34,6 +38,8 @@ class SchemaTypes:
         """Return the schema of the JSON of values of a type: a class, a union, a tuple or a mapping."""
         if kind in _PLAIN:
             return _PLAIN[kind]
+        if get_origin(kind) is Annotated:
+            return self._annotated(kind.__metadata__)
         if get_origin(kind) is not None:
             return self._of_generic(get_origin(kind), get_args(kind))
         if issubclass(kind, StrEnum):
@@ -50,9 +56,19 @@ class SchemaTypes:
             return {"type": "array", "prefixItems": items, "minItems": len(items), "maxItems": len(items)}
         return {"type": "array", "items": self.of(arguments[0])}
 
-    def keys(self, kind: type) -> Json:
-        """Return the schemas of the public keys of a class."""
-        return {key: self._value(kind, key, path) for key, path in published_keys(kind).items()}
+    def _annotated(self, added: Sequence[Any]) -> Json:
+        """Return the schema of one of some texts, of the JSON of a class, or of an object with the keys of several."""
+        if isinstance(added[0], str):
+            return {"enum": list(added)}
+        if len(added) == 1:
+            return self.of(added[0])
+        properties: Json = {}
+        optional = set[str]()
+        for kind in added:
+            whole = self._object(kind)
+            optional = (optional - set(whole["required"])) | (set(whole["properties"]) - set(whole["required"]))
+            properties |= whole["properties"]
+        return closed(properties, optional)
 
     def _defined(self, kind: type, make: "typing.Callable[[], Json]") -> Json:
         if kind.__name__ not in self.definitions:
@@ -61,12 +77,18 @@ class SchemaTypes:
         return {"$ref": f"#/$defs/{kind.__name__}"}
 
     def _object(self, kind: type) -> Json:
+        if is_typeddict(kind):
+            hints = get_type_hints(kind, include_extras=True)
+            optional = {key for key, hint in hints.items() if get_origin(hint) is NotRequired}
+            return closed(
+                {key: self.of(get_args(hint)[0] if key in optional else hint) for key, hint in hints.items()}, optional
+            )
         if not is_dataclass(kind):
             raise TypeError(f"no schema of {kind}")
         if published_keys(kind):
-            return closed(self.keys(kind))
+            return closed({key: self._value(kind, key, path) for key, path in published_keys(kind).items()})
         hints, changed = get_type_hints(kind), overrides().get(kind, {})
-        found, optional = {}, set()
+        found, optional = {}, set[str]()
         for each in fields(kind):
             change = changed.get(each.name)
             if change is not None and change.omit:
@@ -106,6 +128,7 @@ def _is_union(hint: Any) -> bool:
 
 def _attribute(kind: type, name: str) -> Any:
     """Return the type of an attribute: a field or a property."""
+    kind = get_origin(kind) or kind
     found = getattr(kind, name, MISSING)
     if isinstance(found, property):
         return get_type_hints(found.fget)["return"]

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Annotated, TypedDict
 
-from app.json_converter import publish
+from app.json_converter import Json, publish, published
 from app.plans.plan import host_label
 from app.records import Recall, RunSummary
 from suites.quantities import uncertainty_text
@@ -150,6 +151,21 @@ publish(
     "trials instance virtualisation kernel plan_hash duration headline_metric errors warnings baselines "
     "tags=annotation.tags note=annotation.note deleted=annotation.binned lock parameters",
 )
+
+LibraryRowJson = Annotated[Json, RunSummary, LibraryRow]
+
+
+def row_to_json(row: LibraryRow) -> LibraryRowJson:
+    """Return the public JSON of a run in a list."""
+    return {**published(row.summary), **published(row)}
+
+
+class AnnotationJson(TypedDict):
+    """What the user added to a run."""
+
+    name: str
+    note: str
+    tags: list[str]
 
 
 @dataclass(frozen=True, slots=True)

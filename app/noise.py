@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Annotated, TypedDict
 
 from app.chart import Chart, ChartAxis, ChartMark, ChartSeries
 from app.json_converter import Json, publish, published
@@ -282,7 +283,16 @@ NOISE_COLUMNS = (
 )  # fmt: skip
 
 
-def noise_to_json(found: Noise) -> Json:
+class NoiseKeys(TypedDict):
+    """Keys of the noise beside those of Noise."""
+
+    format: Annotated[str, FORMAT]
+
+
+NoiseJson = Annotated[Json, NoiseKeys, Noise]
+
+
+def noise_to_json(found: Noise) -> NoiseJson:
     """Return the public JSON. Shares are fractions: 0.05 is 5 %."""
     return {"format": FORMAT, **published(found)}
 

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Annotated, TypedDict
 
 from app.checks.run_findings import NOT_PROFILED
 from app.comparison.comparison import CompareError
@@ -262,7 +263,21 @@ publish(PerfProfile, "run step host absent cost readings samples")
 publish(FunctionShare, "name own total before")
 
 
-def profile_to_json(found: Sequence[tuple[PerfProfile | None, PerfProfile]]) -> Json:
+class ProfileKeys(TypedDict):
+    """Keys of a profile beside those of PerfProfile."""
+
+    before: Annotated[Json, PerfProfile] | None
+    functions: list[Annotated[Json, FunctionShare]]
+
+
+class ProfilesJson(TypedDict):
+    """Profiles, each with that before it."""
+
+    format: Annotated[str, FORMAT]
+    profiles: list[Annotated[Json, PerfProfile, ProfileKeys]]
+
+
+def profile_to_json(found: Sequence[tuple[PerfProfile | None, PerfProfile]]) -> ProfilesJson:
     """Return the public JSON of profiles, each with that before it, and the functions."""
     return {"format": FORMAT, "profiles": [_pair_to_json(before, one) for before, one in found]}
 

@@ -1,9 +1,9 @@
 """The mappings of tables that are remembered by the names of their columns, in a TOML file."""
 
 import threading
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypedDict
 
 from app.output import WriteError, write_whole
 from remote.local_file import parse_toml, read_file
@@ -18,6 +18,36 @@ LARGEST = 2**22
 LONGEST_NAME = 60
 
 _REMEDY = "Fix or move the file."
+
+
+FORMAT = "benchwright-mappings/1"
+
+
+class MappingJson(TypedDict):
+    """A mapping with its roles by column."""
+
+    name: str
+    header: list[str]
+    columns: Mapping[str, str]
+    decimal: Decimal | None
+
+
+class MappingsJson(TypedDict):
+    """The remembered mappings."""
+
+    format: Annotated[str, FORMAT]
+    mappings: list[MappingJson]
+
+
+def mappings_to_json(kept: Iterable[TableMapping]) -> MappingsJson:
+    """Return the public JSON of mappings."""
+    return {
+        "format": FORMAT,
+        "mappings": [
+            {"name": one.name, "header": sorted(one.header), "columns": dict(one.columns), "decimal": one.decimal}
+            for one in kept
+        ],
+    }
 
 
 class SavedMappings:

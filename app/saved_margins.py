@@ -4,6 +4,7 @@ import math
 import threading
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Annotated, TypedDict
 
 from app.margins import MarginError
 from app.output import WriteError, write_whole
@@ -16,6 +17,18 @@ LARGEST = 2**20
 """Size limit of the file, in bytes."""
 
 _REMEDY = "Fix or move the file."
+
+
+FORMAT = "benchwright-margins/1"
+
+
+class MarginsJson(TypedDict):
+    """The user's margins by metric, and the defaults, as shares."""
+
+    format: Annotated[str, FORMAT]
+    margins: Mapping[str, float]
+    default: float
+    tail: float
 
 
 class SavedMargins:

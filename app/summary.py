@@ -6,18 +6,30 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Annotated, NotRequired, TypedDict
 
 from app.centres import Centre, centre_over
 from app.checks.energy import EnergyUse
 from app.comparison.estimates import group_means
 from app.comparison.variance import VarianceLevels, levels_of
 from app.events import Trial
-from app.formats import facts_to_json, finding_to_json, plan_to_json, remarks_to_json, verdict_to_json
+from app.formats import (
+    FactsJson,
+    FindingJson,
+    PlanJson,
+    RemarksJson,
+    VerdictJson,
+    facts_to_json,
+    finding_to_json,
+    plan_to_json,
+    remarks_to_json,
+    verdict_to_json,
+)
 from app.json_converter import Json, publish, published
 from app.numeric import mean_of
 from app.plans.duet import halves_of_trials
 from app.plans.plan import Step
-from app.records import ChangeRecord, EarlierVerdict, RunRecord, TrialRecord
+from app.records import ChangeRecord, EarlierVerdict, Recall, RunRecord, RunSummary, TrialRecord
 from app.sample_statistics import WithinTrials
 from app.verdict.listing import listed
 from suites.errors import UnknownSuiteError
@@ -336,11 +348,69 @@ def tail_of(metrics: Iterable[Metric]) -> Metric | None:
     return min(tails, key=lambda metric: abs((metric.percentile or 0) - _TAIL), default=None)
 
 
+class MetricKeys(TypedDict):
+    """Keys of a metric of a run beside those of MetricSummary; of power and energy where they are known."""
+
+    power_of: NotRequired[str]
+    watts: NotRequired[float]
+    joules_per_operation: NotRequired[float]
+    joules_per_gb: NotRequired[float]
+    levels: Annotated[Json, VarianceLevels] | None
+
+
+class ClockOffset(TypedDict):
+    """Seconds by which a host's clock was ahead of the workstation's, None if unknown."""
+
+    start: float | None
+    end: float | None
+
+
+class StepKeys(TypedDict):
+    """Keys of a verdict on a step on a host."""
+
+    step: str
+    host: str | None
+
+
+class EarlierKeys(TypedDict):
+    """Keys of an earlier verdict, which was `replaced` at that time (UTC, ISO 8601)."""
+
+    step: str | None
+    host: str | None
+    replaced: str
+
+
+class RunKeys(TypedDict):
+    """Keys of a run beside those of RunSummary and RemarksJson."""
+
+    format: Annotated[str, RUN_FORMAT]
+    reason: str
+    program_version: str
+    plan_hash: str
+    plan: PlanJson
+    facts_before: Mapping[str, FactsJson]
+    facts_after: Mapping[str, FactsJson]
+    clock_offset: Mapping[str, ClockOffset]
+    metrics: list[Annotated[Json, MetricSummary, MetricKeys]]
+    trials: list[Annotated[Json, TrialRecord]]
+    findings: list[FindingJson]
+    verdict: VerdictJson | None
+    verdicts: list[Annotated[Json, StepKeys, VerdictJson]]
+    earlier_verdicts: list[Annotated[Json, EarlierKeys, VerdictJson]]
+    recall: Annotated[Json, Recall] | None
+    telemetry_cost: Mapping[str, float]
+    telemetry_program: Mapping[str, str]
+    changes: list[Annotated[Json, ChangeRecord]]
+
+
+RunJson = Annotated[Json, RunSummary, RemarksJson, RunKeys]
+
+
 def run_to_json(
     record: RunRecord,
     within: WithinTrials | None = None,
     energy: Mapping[tuple[str, str], EnergyUse] | None = None,
-) -> Json:
+) -> RunJson:
     """Return the run without samples and raw output.
 
     `within` are the sample statistics of its trials, for the variance levels; `energy` is by step and host.
@@ -407,10 +477,13 @@ def telemetry_text(program: str | None, cost: float | None) -> str:
     return f"Telemetry: {', '.join(parts)}." if parts else ""
 
 
-def _clock_offset(record: RunRecord, host: str) -> Json:
+def _clock_offset(record: RunRecord, host: str) -> ClockOffset:
     """Return the seconds by which the host's clock was ahead of the workstation's; null if unknown."""
-    moments = {"start": record.facts_before.get(host), "end": record.facts_after.get(host)}
-    return {name: None if facts is None else known(facts.system.clock_offset) for name, facts in moments.items()}
+    start, end = (
+        None if facts is None else known(facts.system.clock_offset)
+        for facts in (record.facts_before.get(host), record.facts_after.get(host))
+    )
+    return {"start": start, "end": end}
 
 
 def _metric(summary: MetricSummary, within: WithinTrials, energy: Mapping[tuple[str, str], EnergyUse]) -> Json:

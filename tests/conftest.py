@@ -20,6 +20,7 @@ from pytestqt.qtbot import QtBot
 from tests.allowed_skips import complaint
 from tests.host_shells import behind, shell_session
 from tests.lab_sshd import lab_host, lab_keys, start_lab_host
+from tests.printed_json import checked_json_text
 from tests.processes import job_groups, members, processes_with, removed, until
 from tests.short_probe import few_programs
 
@@ -58,6 +59,12 @@ settings.load_profile("patient")
 def _short_watch(monkeypatch: pytest.MonkeyPatch) -> None:
     """Watch a host's background load for as long as reading its facts takes, not for seconds before each run."""
     monkeypatch.setattr("remote.probe.WATCH", 0.0)
+
+
+@pytest.fixture(autouse=True)
+def _printed_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Check the JSON of every verb against its published schema."""
+    monkeypatch.setattr("app.cli.common.json_text", checked_json_text)
 
 
 @pytest.fixture(autouse=True)

@@ -22,7 +22,7 @@ ANYWHERE = re.compile(
 )
 """Finds them as words of a name: a file without any is not parsed."""
 
-PUBLISHED = frozenset({"rate_apart"})
+PUBLISHED = frozenset({"rate_apart", "apart"})
 """Names that are keys of the public JSON."""
 
 

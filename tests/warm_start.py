@@ -25,6 +25,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import NoReturn
 
+from tests.printed_json import check_printed_json
 from tests.short_watch import SCRIPT, shorten_watch
 
 HEAVY = ("app.report_image.report", "app.export", "remote.ssh.connect", "pandas", "scipy.stats")
@@ -151,6 +152,7 @@ if __name__ == "__main__":
     for _name in ("app.__main__", *(f"app.cli.{place.partition(':')[0]}" for place in VERBS.values()), *HEAVY):
         import_module(_name)
     shorten_watch()
+    check_printed_json()
     gc.collect()
     gc.freeze()
     _serve(socket.socket(fileno=int(sys.argv[1])))

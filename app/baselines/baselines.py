@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache, lru_cache
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import resources
 from app.baselines.reference import NO_SPREAD, Reference, ReferenceFigure, facts_of, step_metrics
-from app.baselines.reference_file import parse_toml, reference_from, reference_to_json
+from app.baselines.reference_file import ReferenceJson, parse_toml, reference_from, reference_to_json
 from app.comparison.comparability import Profile, Weight, differences
 from app.comparison.joined import join
 from app.comparison.selectors import Load, choose, pieces_of, run_and_marks
@@ -251,7 +251,25 @@ def built_in() -> tuple[Baseline, ...]:
 publish(Baseline, "name version kind newest built_in pinned max_age=oldest runs=parts size trust")
 
 
-def baseline_to_json(baseline: Baseline, *, whole: bool = False) -> Json:
+class BaselineKeys(TypedDict):
+    """Keys of a baseline beside those of Baseline."""
+
+    measured: str | None
+    too_old: bool
+    remarks: list[str]
+
+
+class BaselineReference(TypedDict):
+    """Keys of a whole baseline: its published table."""
+
+    reference: ReferenceJson | None
+
+
+BaselineJson = Annotated[Json, Baseline, BaselineKeys]
+WholeBaselineJson = Annotated[BaselineJson, BaselineReference]
+
+
+def baseline_to_json(baseline: Baseline, *, whole: bool = False) -> BaselineJson:
     """Return the public JSON of a baseline; `whole` with the figures of a published table."""
     found: Json = {
         **published(baseline),

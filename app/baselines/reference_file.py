@@ -6,12 +6,12 @@ import math
 from collections.abc import Iterable, Mapping
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, NotRequired, TypedDict
 
 from app.baselines.reference import UNIVERSE, Reference, ReferenceFigure, ReferenceTableError
 from app.json_converter import Json, publish, published
 from remote import local_file
-from suites.units import unit
+from suites.units import Unit, unit
 from suites.vocab import Labels
 from suites.yabs import is_yabs, table_of_yabs
 
@@ -115,7 +115,32 @@ publish(Reference, "name title source doubts measured universe figure=figures")
 publish(ReferenceFigure, "suite metric unit value low high n labels doubt parameters")
 
 
-def reference_to_json(reference: Reference) -> Json:
+class ReferenceFigureJson(TypedDict):
+    """A figure of a table, without unknown fields."""
+
+    suite: NotRequired[str]
+    metric: str
+    unit: Unit
+    value: float
+    low: NotRequired[float]
+    high: NotRequired[float]
+    n: NotRequired[int]
+    labels: Mapping[str, str]
+    doubt: NotRequired[str]
+    parameters: NotRequired[Mapping[str, str]]
+
+
+class ReferenceKeys(TypedDict):
+    """Keys of a table beside those of Reference."""
+
+    format: Annotated[str, FORMAT]
+    figure: list[ReferenceFigureJson]
+
+
+ReferenceJson = Annotated[Json, Reference, ReferenceKeys]
+
+
+def reference_to_json(reference: Reference) -> ReferenceJson:
     """Return the JSON of a table, for reference_from(); figures are without unknown fields."""
     found = {"format": FORMAT, **published(reference)}
     known = []

@@ -1,9 +1,11 @@
 """Text of a calibration, for the window and the command line."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, TypedDict
 
 from app.calibration.calibration import DISTURBED, aged
 from app.calibration.sessions import DESIGNS, MOST, SessionNoise
+from app.formats import BareCalibration
 from app.json_converter import Json, published
 from app.margins import Margins
 from app.records import Calibration, Instrument
@@ -90,12 +92,39 @@ def noise_lines(found: Calibration, noise: Sequence[SessionNoise], margins: Marg
     return [*lines, telemetry_line(found), f"The trials are stored as run {found.run}. {plan}"]
 
 
-def noise_to_json(noise: Sequence[SessionNoise], margins: Margins) -> list[Json]:
+class DesignSize(TypedDict):
+    """Sessions and trials of each side."""
+
+    sessions: int
+    trials: int
+
+
+class SessionNoiseKeys(TypedDict):
+    """Keys of a metric's noise beside those of SessionNoise; `detectable` is by sessions x trials, as in 4x6."""
+
+    detectable: Mapping[str, float | None]
+    margin: float
+    design: DesignSize | None
+
+
+SessionNoiseJson = Annotated[Json, SessionNoise, SessionNoiseKeys]
+
+
+class CalibrationSessions(TypedDict):
+    """Keys of a calibration with the noise over the sessions of its parameters."""
+
+    sessions: list[SessionNoiseJson]
+
+
+CalibrationJson = Annotated[BareCalibration, CalibrationSessions]
+
+
+def noise_to_json(noise: Sequence[SessionNoise], margins: Margins) -> list[SessionNoiseJson]:
     """Return the public JSON of the noise over sessions; shares are fractions."""
     return [_noise_json(one, margins.of(one.metric).share) for one in noise]
 
 
-def _noise_json(one: SessionNoise, wanted: float) -> Json:
+def _noise_json(one: SessionNoise, wanted: float) -> SessionNoiseJson:
     design = one.design(wanted)
     return {
         **published(one),

@@ -23,6 +23,7 @@ from app.checks import (
     timing,
 )
 from app.checks.run_findings import CHECK_FAILED, RAISED_CHECKS, READ_OTHERWISE
+from app.json_converter import publish
 from suites import registry
 from suites.base import StepCheck, Suite
 from suites.checks import Check, CheckPhase
@@ -260,3 +261,11 @@ def overview() -> str:
             parts.append(f"\n## {family}\n")
         parts.append(f"- [{found.title}](check-{found.id}.md) ({found.severity.value}, {found.when}) `{found.id}`")
     return "\n".join(parts) + "\n"
+
+
+publish(CatalogueEntry, "id level=severity when title family suites wordings=variants")
+publish(
+    CheckVariant,
+    "level=check.severity title=check.title why=check.why remedy=check.remedy needs=check.needs source=check.source "
+    "suites",
+)

@@ -31,7 +31,7 @@ def baseline() -> None:
 
 
 @baseline.command("list")
-@json_verb
+@json_verb("baselines")
 def list_baselines(workstation: Workstation, *, as_json: bool) -> None:
     """List all versions of all baselines, the newest first, then the published tables."""
     found = workstation.baselines()
@@ -43,7 +43,7 @@ def list_baselines(workstation: Workstation, *, as_json: bool) -> None:
 
 @baseline.command("show")
 @click.argument("name")
-@json_verb
+@json_verb("baseline")
 def show(workstation: Workstation, name: str, *, as_json: bool) -> None:
     """Show the contents of the baseline NAME, or NAME@VERSION."""
     found = workstation.baseline(name)
@@ -64,7 +64,7 @@ def show(workstation: Workstation, name: str, *, as_json: bool) -> None:
 @click.argument("name")
 @age_option
 @click.option("--accept-invalid", is_flag=True, help="Pin a run although its verdict is invalid.")
-@json_verb
+@json_verb("baseline")
 def pin(
     workstation: Workstation, run: str, name: str, *, max_age: float | None, accept_invalid: bool, as_json: bool
 ) -> None:
@@ -82,7 +82,7 @@ def pin(
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--name", default="", help="Name of the baseline.  [default: the name in the file, or the file's name]")
 @age_option
-@json_verb
+@json_verb("baseline")
 def import_table(workstation: Workstation, file: Path, *, name: str, max_age: float | None, as_json: bool) -> None:
     """Import the table of figures in FILE as the next version of a baseline.
 

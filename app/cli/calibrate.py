@@ -8,6 +8,7 @@ from app.calibration.calibrate import TRIALS, CalibrationDone, CalibrationFailed
 from app.calibration.report import (
     LIST_HEAD,
     NOISE_HEAD,
+    CalibrationJson,
     calibration_row,
     instrument_rows,
     noise_lines,
@@ -21,7 +22,6 @@ from app.cli.studies import margin_option
 from app.comparison.estimates import FEWEST_TRIALS
 from app.events import Event
 from app.formats import calibration_to_json
-from app.json_converter import Json
 from app.margins import Margins
 from app.plans.plan import MAXIMUM_TRIALS
 from app.records import Calibration
@@ -46,7 +46,7 @@ from suites.errors import BenchwrightError
 @margin_option
 @with_asker
 @busy_options
-@json_verb
+@json_verb("calibration", "calibrations")
 def calibrate(
     workstation: Workstation,
     host: str,
@@ -123,7 +123,7 @@ def _print(workstation: Workstation, found: Calibration, margins: Margins, *, as
     _print_noise(workstation, found, margins)
 
 
-def _to_json(workstation: Workstation, found: Calibration, margins: Margins) -> Json:
+def _to_json(workstation: Workstation, found: Calibration, margins: Margins) -> CalibrationJson:
     sessions = noise_to_json(workstation.session_noise(found), workstation.margins(margins))
     return {**calibration_to_json(found), "sessions": sessions}
 

@@ -2,14 +2,14 @@
 
 import click
 
-from app.checks.catalogue import CatalogueEntry, CheckVariant, catalogue, entry
+from app.checks.catalogue import CatalogueEntry, catalogue, entry
 from app.cli.common import json_option, plain, print_json, print_table, report_errors
-from app.json_converter import publish, published
+from app.json_converter import published
 
 
 @click.command("checks")
 @click.argument("check_id", metavar="[ID]", required=False)
-@json_option
+@json_option("checks")
 @report_errors
 def checks(check_id: str | None, *, as_json: bool) -> None:
     """List the checks before, during and after a run, or show the check ID."""
@@ -35,11 +35,3 @@ def _print(found: CatalogueEntry) -> None:
         }
         for name, text in fields.items():
             click.echo(plain(f"  {name + ':':8} {text}"))
-
-
-publish(CatalogueEntry, "id level=severity when title family suites wordings=variants")
-publish(
-    CheckVariant,
-    "level=check.severity title=check.title why=check.why remedy=check.remedy needs=check.needs source=check.source "
-    "suites",
-)

@@ -105,7 +105,20 @@ def known_host_options(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+class JsonOption(click.Option):
+    """The option --json of a command, which prints JSON of one of the `schemas` of app.published_schemas."""
+
+    def __init__(self, names: Sequence[str], *, schemas: Sequence[str], **given: Any) -> None:
+        """Name the schemas in the help."""
+        super().__init__(names, help=f"Print JSON: see benchwright schema {', '.join(schemas)}.", **given)
+        self.schemas = schemas
+
+
+def json_option(*schemas: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Add the option --json, whose output one of `schemas` describes."""
+    return click.option("--json", "as_json", cls=JsonOption, is_flag=True, schemas=schemas)
+
+
 pass_workstation = click.make_pass_decorator(Workstation)
 
 
@@ -153,9 +166,9 @@ def verb(command: Callable[..., None]) -> Callable[..., None]:
     return pass_workstation(report_errors(command))
 
 
-def json_verb(command: Callable[..., None]) -> Callable[..., None]:
-    """Make a command a verb() with the option --json."""
-    return json_option(verb(command))
+def json_verb(*schemas: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Make a command a verb() with the option --json, whose output one of `schemas` describes."""
+    return lambda command: json_option(*schemas)(verb(command))
 
 
 def print_error(text: str) -> None:

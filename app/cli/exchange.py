@@ -27,13 +27,14 @@ from app.cli.studies import (
 from app.margins import Margins
 from app.output import write_whole
 from app.outputs.files import has_library, known_host
-from app.outputs.importing import import_text
+from app.outputs.importing import ImportedOutput, import_text
 from app.outputs.tables import GivenMapping
 from app.plans.plan import ELSEWHERE
 from app.services import Workstation
 from app.sharing.preview import RedactionPreview
 from app.sharing.redacted_copy import Keep
 from app.sharing.standing import Standing
+from app.verb_results import ImportedFile, ImportedFiles, ImportedRuns, WrittenFiles
 from suites.errors import BenchwrightError
 from suites.read_only.table_mapping import ROLE_SYNTAX, Decimal, Role
 
@@ -84,7 +85,7 @@ def _file_option(name: str, text: str) -> Callable[[Callable[..., None]], Callab
 @overrule_option
 @metrics_option
 @tested_option
-@json_verb
+@json_verb("files", "redaction")
 def export(
     workstation: Workstation,
     runs: tuple[str, ...],
@@ -125,7 +126,7 @@ def export(
             for name in (name for name in given if name in shared):
                 written += writers[name](source.workstation, source.runs, given[name])
     if as_json:
-        print_json({"files": [str(path) for path in written]})
+        print_json(WrittenFiles(files=[str(path) for path in written]))
         return
     for path in written:
         click.echo(plain(f"Wrote {path}"))
@@ -214,7 +215,7 @@ def _export_library(workstation: Workstation, runs: Sequence[str], path: Path) -
     type=click.Choice([one.value for one in Decimal]),
     help="Decimal separator of the table; needed where it is not certain.",
 )
-@json_verb
+@json_verb("import", "import-library")
 def import_runs(
     workstation: Workstation,
     files: tuple[Path, ...],
@@ -255,9 +256,7 @@ def import_runs(
     if baseline and runs:
         workstation.pin(",".join(runs), baseline)
     if as_json:
-        print_json({"imported": [{"file": one.name, "run": one.run or None, "trust": one.trust or None,
-                                  "problem": one.problem, "present": one.present,
-                                  "mapping": one.mapping.name if one.mapping else None} for one in done]})  # fmt: skip
+        print_json(ImportedFiles(imported=[_imported_to_json(one) for one in done]))
     else:
         print_table(["File", "Run", "Verdict"], [[one.name, one.run, one.outcome] for one in done])
         for name in dict.fromkeys(one.mapping.name for one in done if one.mapping and one.run):
@@ -268,6 +267,17 @@ def import_runs(
         print_note(f"{import_text(done)}.{again_text}")
     if not all(one.run for one in done):
         raise SystemExit(FAILED)
+
+
+def _imported_to_json(one: ImportedOutput) -> ImportedFile:
+    return {
+        "file": one.name,
+        "run": one.run or None,
+        "trust": one.trust or None,
+        "problem": one.problem,
+        "present": one.present,
+        "mapping": one.mapping.name if one.mapping else None,
+    }
 
 
 def _given_mapping(roles: Sequence[str], decimal: str | None, name: str) -> GivenMapping | None:
@@ -291,7 +301,7 @@ def _import_library(workstation: Workstation, file: Path, runs: Sequence[str], *
     for found in workstation.import_runs(file, runs):
         show_part("Importing", found.done, found.total)
     if as_json:
-        print_json({"runs": found.runs, "present": found.present, "refused": dict(found.refused)})
+        print_json(ImportedRuns(runs=list(found.runs), present=list(found.present), refused=dict(found.refused)))
     else:
         click.echo(plain(found.text))
     if found.refused:

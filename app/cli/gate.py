@@ -71,7 +71,7 @@ _file = click.Path(path_type=Path, dir_okay=False)
 @with_asker
 @agrees
 @busy_options
-@json_verb
+@json_verb("gate")
 def gate(
     workstation: Workstation,
     /,

@@ -7,11 +7,10 @@ import click
 
 from app.cli.common import FAILED, json_verb, plain, print_json, print_table, verb
 from app.cli.prompts import TerminalAsker, with_asker
-from app.events import SettingRestored
 from app.hosts.hosts import HostsError
-from app.hosts.leftovers import HEAD, Leftover, LeftoverOwner, leftover_row, recorded_text, still_changed
+from app.hosts.leftovers import HEAD, LeftoverOwner, leftover_row, recorded_text, still_changed
 from app.hosts.packages import has_program, installation_of, package_manager, works_without
-from app.json_converter import publish, published
+from app.json_converter import published
 from app.plans.plan import host_label
 from app.plans.tuning import path_title
 from app.records import HostAction
@@ -132,7 +131,7 @@ def _print_versions(programs: Sequence[Program], facts: Facts) -> None:
 @click.argument("host")
 @click.option("--yes", is_flag=True, help="Restore the settings without confirmation.")
 @with_asker
-@json_verb
+@json_verb("hosts-restore")
 def restore(workstation: Workstation, host: str, asker: TerminalAsker, *, yes: bool, as_json: bool) -> None:
     """Restore settings that a run changed on HOST and did not restore, as after a crash."""
     found = workstation.host_notes(host, asker)
@@ -154,7 +153,7 @@ def restore(workstation: Workstation, host: str, asker: TerminalAsker, *, yes: b
 @click.command("log")
 @click.argument("host")
 @click.option("--output", "whole", is_flag=True, help="Include each command's output.")
-@json_verb
+@json_verb("hosts-log")
 def show_log(workstation: Workstation, host: str, *, whole: bool, as_json: bool) -> None:
     """Show the commands you confirmed on HOST: tools installed, settings restored."""
     actions = workstation.host_log(host)
@@ -178,14 +177,11 @@ def _row(action: HostAction) -> list[str]:
     return [action.started[:19].replace("T", " "), action.what, action.command, outcome]
 
 
-publish(HostAction, "host what command started ended exit_status reason")
-
-
 @click.command("leftovers")
 @click.argument("host")
 @click.option("--remove", is_flag=True, help="Remove directories and leases of this library whose run has ended.")
 @with_asker
-@json_verb
+@json_verb("hosts-leftovers")
 def leftovers(workstation: Workstation, host: str, asker: TerminalAsker, *, remove: bool, as_json: bool) -> None:
     """List what runs left on HOST: private directories, leases, changed settings and running processes.
 
@@ -207,7 +203,3 @@ def leftovers(workstation: Workstation, host: str, asker: TerminalAsker, *, remo
     print_table(HEAD, [leftover_row(leftover) for leftover in found], right=[3, 4, 5])
     for line in still_changed(host, found):
         click.echo(plain(line))
-
-
-publish(Leftover, "host path lease=is_lease setting whose=owner run=run_id account age size processes")
-publish(SettingRestored, "path run problem")

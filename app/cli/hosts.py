@@ -32,7 +32,7 @@ from remote.errors import ConnectOutcome
 
 
 @click.group(invoke_without_command=True)
-@json_option
+@json_option("hosts")
 @pass_workstation
 @click.pass_context
 @report_errors
@@ -107,7 +107,7 @@ def remove_host(workstation: Workstation, name: str) -> None:
 @click.argument("name")
 @click.option("--remember", is_flag=True, help="Store the accepted password or passphrase in the system keyring.")
 @with_asker
-@json_verb
+@json_verb("hosts-test")
 def test_host(workstation: Workstation, name: str, asker: TerminalAsker, *, remember: bool, as_json: bool) -> None:
     """Test the connection to the host NAME."""
     asker.keep_secrets = remember
@@ -136,7 +136,7 @@ def forget_secrets(workstation: Workstation, name: str) -> None:
 @click.option("--search", default="", metavar="TEXT", help="Show only facts whose name or value contains TEXT.")
 @click.option("--all", "every", is_flag=True, help="Of several hosts, show also the facts that do not differ.")
 @with_asker
-@json_verb
+@json_verb("facts", "facts-of-hosts")
 def facts(
     workstation: Workstation,
     hosts: tuple[str, ...],

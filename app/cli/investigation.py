@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -20,14 +19,12 @@ from app.investigation import (
     InvestigationEntry,
     text_entry,
 )
+from app.investigation_results import answered_to_json
 from app.investigation_services import FORMATS
-from app.json_converter import Json, published
 from app.services import Workstation
+from app.verb_results import WrittenFiles
 from suites.errors import BenchwrightError
 from suites.quantities import count_text
-
-if TYPE_CHECKING:
-    from app.investigation_results import EntryResult
 
 
 class _Text(click.ParamType[str]):
@@ -55,14 +52,14 @@ def investigation() -> None:
 @investigation.command("new")
 @click.argument("name")
 @click.option("--question", type=TEXT, default="", help="What is to be answered.")
-@json_verb
+@json_verb("investigation")
 def new(workstation: Workstation, name: str, question: str, *, as_json: bool) -> None:
     """Begin the investigation NAME."""
     _print_changed(workstation.begin_investigation(name, question), as_json=as_json)
 
 
 @investigation.command("list")
-@json_verb
+@json_verb("investigations")
 def list_investigations(workstation: Workstation, *, as_json: bool) -> None:
     """List the investigations, the last changed first."""
     found = workstation.investigations()
@@ -78,13 +75,13 @@ def list_investigations(workstation: Workstation, *, as_json: bool) -> None:
 
 @investigation.command("show")
 @click.argument("name")
-@json_verb
+@json_verb("investigation-results")
 def show(workstation: Workstation, name: str, *, as_json: bool) -> None:
     """Show the investigation NAME with the present results of its runs."""
     found = workstation.investigation(name)
     results = list(workstation.entry_results(found.entries))
     if as_json:
-        print_json(investigation_to_json(found) | {"results": [result_to_json(one) for one in results]})
+        print_json(answered_to_json(found, results))
         return
     click.echo(plain(f"{found.name}  ({found.id})"))
     _print_text("Question", found.question)
@@ -105,7 +102,7 @@ def show(workstation: Workstation, name: str, *, as_json: bool) -> None:
 @click.option("--note", type=TEXT, default="", help="A note on what is added.")
 @click.option("--text", type=TEXT, help="Add a paragraph of text in place of runs.")
 @click.option("--at", type=POSITION, help="Position in the list.  [default: the end]")
-@json_verb
+@json_verb("investigation")
 def add(
     workstation: Workstation,
     name: str,
@@ -139,7 +136,7 @@ def _entries(workstation: Workstation, runs: Sequence[str], note: str, *, compar
 @click.argument("name")
 @click.argument("entry", type=POSITION)
 @click.argument("text", type=TEXT)
-@json_verb
+@json_verb("investigation")
 def note(workstation: Workstation, name: str, entry: int, text: str, *, as_json: bool) -> None:
     """Replace the note of ENTRY, or its text, by TEXT."""
     _change(workstation, name, lambda found: found.written(_at(found, entry).id, text), as_json=as_json)
@@ -149,7 +146,7 @@ def note(workstation: Workstation, name: str, entry: int, text: str, *, as_json:
 @click.argument("name")
 @click.argument("entry", type=POSITION)
 @click.argument("position", type=POSITION)
-@json_verb
+@json_verb("investigation")
 def move(workstation: Workstation, name: str, entry: int, position: int, *, as_json: bool) -> None:
     """Move ENTRY to a POSITION in the list, from 1."""
     _change(workstation, name, lambda found: found.moved(_at(found, entry).id, position - 1), as_json=as_json)
@@ -158,7 +155,7 @@ def move(workstation: Workstation, name: str, entry: int, position: int, *, as_j
 @investigation.command("remove")
 @click.argument("name")
 @click.argument("entry", type=POSITION)
-@json_verb
+@json_verb("investigation")
 def remove(workstation: Workstation, name: str, entry: int, *, as_json: bool) -> None:
     """Remove ENTRY; its runs stay in the library."""
     _change(workstation, name, lambda found: found.without([_at(found, entry).id]), as_json=as_json)
@@ -167,7 +164,7 @@ def remove(workstation: Workstation, name: str, entry: int, *, as_json: bool) ->
 @investigation.command("ask")
 @click.argument("name")
 @click.argument("question", type=TEXT)
-@json_verb
+@json_verb("investigation")
 def ask(workstation: Workstation, name: str, question: str, *, as_json: bool) -> None:
     """Replace the question."""
     _change(workstation, name, lambda found: found.written(QUESTION, question), as_json=as_json)
@@ -176,7 +173,7 @@ def ask(workstation: Workstation, name: str, question: str, *, as_json: bool) ->
 @investigation.command("rename")
 @click.argument("name")
 @click.argument("new_name")
-@json_verb
+@json_verb("investigation")
 def rename(workstation: Workstation, name: str, new_name: str, *, as_json: bool) -> None:
     """Rename the investigation NAME."""
     _change(workstation, name, lambda found: found.written(NAME, new_name), as_json=as_json)
@@ -185,7 +182,7 @@ def rename(workstation: Workstation, name: str, new_name: str, *, as_json: bool)
 @investigation.command("conclude")
 @click.argument("name")
 @click.argument("text", type=TEXT)
-@json_verb
+@json_verb("investigation")
 def conclude(workstation: Workstation, name: str, text: str, *, as_json: bool) -> None:
     """Replace the conclusion by TEXT."""
     _change(workstation, name, lambda found: found.written(CONCLUSION, text), as_json=as_json)
@@ -207,7 +204,7 @@ def delete(workstation: Workstation, name: str) -> None:
 @click.option("--pdf", type=click.Path(path_type=Path), help="PDF with plots.")
 @click.option("--no-redact", is_flag=True, help="Keep names of hosts and users, addresses, ids and paths.")
 @click.option("--preview", is_flag=True, help="Show what is replaced and what stays, and write nothing.")
-@json_verb
+@json_verb("files", "redaction")
 def report(
     workstation: Workstation, name: str, no_redact: bool, preview: bool, as_json: bool, **paths: Path | None
 ) -> None:
@@ -224,28 +221,10 @@ def report(
         raise BenchwrightError("No output file given.", "Add --html, --markdown or --pdf with a FILE.")
     written = workstation.export_investigation_as(name, given, redacted=not no_redact)
     if as_json:
-        print_json({"files": [str(path) for path in written]})
+        print_json(WrittenFiles(files=[str(path) for path in written]))
         return
     for path in written:
         click.echo(plain(f"Wrote {path}"))
-
-
-def result_to_json(found: "EntryResult") -> Json:
-    """Return the present result of an entry."""
-    from app.comparison.comparison import comparison_to_json
-
-    return {
-        "title": found.title,
-        "trust": None if found.trust is None else found.trust.value,
-        "figures": [
-            {"step": one.step, "host": one.host, "metric": one.metric, "value": one.figure, "interval": one.interval,
-             "n": one.n, "verdict": one.judgement}
-            for one in found.results
-        ],
-        "comparison": None if found.comparison is None else comparison_to_json(found.comparison),
-        "deleted": published(found.deleted),
-        "problem": found.problem,
-    }  # fmt: skip
 
 
 def _change(

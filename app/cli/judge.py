@@ -16,14 +16,13 @@ from app.cli.common import (
     report_errors,
     show_part,
 )
-from app.json_converter import published
 from app.outputs.files import JudgedFile, OutputText, judged_source, known_host, sources_in
+from app.outputs.judged_json import judged_to_json
 from app.outputs.judging import JudgedOutput, KnownHost
 from app.outputs.recognition import MAXIMUM_SIZE
 from app.outputs.tables import MappingOf
 from app.services import Workstation
 from suites.quantities import count_text, figure_text, metric_text
-from suites.vocab import Finding
 
 MOST_FIGURES = 8
 """Figures of a result that are shown; with --all every one."""
@@ -33,7 +32,7 @@ MOST_FIGURES = 8
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path, allow_dash=True))
 @known_host_options
 @click.option("--all", "everything", is_flag=True, help="Show every figure, and what was not checked.")
-@json_option
+@json_option("judge")
 @pass_workstation
 @report_errors
 def judge(
@@ -55,7 +54,7 @@ def judge(
     known = known_host(facts_path, telemetry_paths, interval)
     judged = list(_judged(files or (Path("-"),), known, workstation.saved_mappings.find))
     if as_json:
-        print_json({"files": [_to_json(one) for one in judged]})
+        print_json(judged_to_json(judged))
     else:
         for one in judged:
             _print_file(one, everything=everything, named=len(judged) > 1)
@@ -99,35 +98,3 @@ def _print_output(one: JudgedOutput, *, everything: bool) -> None:
     if everything:
         for check, reason in one.step.not_checked:
             click.echo(plain(f"  Not checked: {check}: {reason}"))
-
-
-def _to_json(one: JudgedFile) -> dict[str, object]:
-    return {
-        "file": one.source.name,
-        "sha256": one.source.sha256,
-        "problem": one.problem,
-        "lines_not_read": one.left_over,
-        "results": [
-            {
-                "format": each.found.format,
-                "suite": each.found.output.suite_id,
-                "line": each.found.first_line,
-                "name": each.found.output.name,
-                "command_line": each.found.command,
-                "values": dict(each.record.plan.steps[0].values),
-                "trust": each.verdict.trust.value,
-                "summary": each.verdict.summary,
-                "deciding": list(each.deciding),
-                "metrics": [published(figure) for figure in each.found.output.parsed.figures],
-                "findings": [_finding(finding) for finding in each.verdict.findings],
-                "not_checked": dict(each.step.not_checked),
-                "notes": list(each.found.output.parsed.notes),
-            }
-            for each in one.outputs
-        ],
-    }
-
-
-def _finding(one: Finding) -> dict[str, object]:
-    return {"id": one.id, "severity": one.severity.value, "title": one.title, "measured": one.measured,
-            "why": one.why, "remedy": one.remedy, "source": one.source}  # fmt: skip

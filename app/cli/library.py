@@ -33,6 +33,7 @@ from app.services import Workstation
 from app.session_text import session_text
 from app.step_results import results_text
 from app.summary import levels, notes_text, run_to_json, summaries, telemetry_text
+from app.verb_results import AcknowledgedRun, ParsedJson
 from app.verdict.listing import listed
 from app.verdict.steps import step_host_text
 from remote.local_file import read_bounded
@@ -54,7 +55,7 @@ TOO_WIDE = 10
     metavar="[METRIC]",
     help="Show percentiles.  [default METRIC: the headline metric]",
 )
-@json_verb
+@json_verb("run", "distribution")
 def show(
     workstation: Workstation, run: str, *, trials: bool, card: bool, distribution: str | None, as_json: bool
 ) -> None:
@@ -205,7 +206,7 @@ def _print_trials(record: RunRecord) -> None:
     "--step", "steps", multiple=True, metavar="NAME",
     help="Only the findings of this step; repeatable.  [default: all steps]",
 )  # fmt: skip
-@json_verb
+@json_verb("acknowledge")
 def acknowledge_run(
     workstation: Workstation, run: str, reasons: tuple[str, ...], steps: tuple[str, ...], *, as_json: bool
 ) -> None:
@@ -214,7 +215,7 @@ def acknowledge_run(
     record = workstation.acknowledge(run, given)
     if as_json:
         acknowledged = remarks_to_json(record.plan, listed(record))["acknowledged"]
-        print_json({"run": record.summary.id, "acknowledged": acknowledged})
+        print_json(AcknowledgedRun(run=record.summary.id, acknowledged=acknowledged))
         return
     for each in given:
         where = "" if each.step is None else f" ({each.step})"
@@ -234,18 +235,18 @@ def _acknowledged(text: str, step: str | None) -> Acknowledged:
 @click.command()
 @click.argument("suite")
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
-@json_option
+@json_option("parse")
 @report_errors
 def parse(suite: str, file: Path, *, as_json: bool) -> None:
     """Parse the output of SUITE's tool in FILE ("-" for standard input) and print its figures."""
     parsed = parse_output(suite, _read(file))
     if as_json:
         print_json(
-            {
-                "metrics": [published(figure) for figure in parsed.figures],
-                "samples": [published(sample) for sample in parsed.samples],
-                "notes": list(parsed.notes),
-            }
+            ParsedJson(
+                metrics=[published(figure) for figure in parsed.figures],
+                samples=[published(sample) for sample in parsed.samples],
+                notes=list(parsed.notes),
+            )
         )
     else:
         rows = [

@@ -1,6 +1,5 @@
 """benchwright library: back up, merge, pack samples, lock runs, delete old ones."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -9,6 +8,7 @@ from app.cli.common import FAILED, json_verb, plain, print_json, print_table, sh
 from app.cli.run_list import FilterCommand, complete
 from app.services import Workstation
 from app.store.retention import Deleted
+from app.verb_results import BackedUpLibrary, LockedRuns, PackedSamples, RetainedRuns, UnlockedRuns, merged_to_json
 from suites.quantities import count_text
 
 
@@ -19,12 +19,12 @@ def library() -> None:
 
 @library.command()
 @click.argument("file", type=click.Path(path_type=Path))
-@json_verb
+@json_verb("library-backup")
 def backup(workstation: Workstation, file: Path, *, as_json: bool) -> None:
     """Copy the whole library to the new FILE, also while runs are recorded, and verify the copy."""
     for found in workstation.back_up(file):
         if as_json:
-            print_json({"file": str(found.path), "runs": found.runs, "rows": found.rows, "size": found.size})
+            print_json(BackedUpLibrary(file=str(found.path), runs=found.runs, rows=found.rows, size=found.size))
         else:
             click.echo(plain(found.text))
 
@@ -34,7 +34,7 @@ def backup(workstation: Workstation, file: Path, *, as_json: bool) -> None:
 @click.option(
     "--margins", type=click.Path(path_type=Path), metavar="FILE", help="Also the margins in this margins.toml."
 )
-@json_verb
+@json_verb("library-merge")
 def merge(workstation: Workstation, file: Path, margins: Path | None, *, as_json: bool) -> None:
     """Copy what this library lacks from the library FILE, which is only read; what differs is named and unchanged.
 
@@ -43,13 +43,7 @@ def merge(workstation: Workstation, file: Path, margins: Path | None, *, as_json
     for found in workstation.merge_library(file, margins):
         show_part("Merging", found.done, found.total)
     if as_json:
-        runs = found.runs
-        print_json(
-            {
-                "runs": runs.runs, "present": runs.present, "refused_runs": dict(runs.refused), "added": found.added,
-                "refused": found.refused,
-            }
-        )  # fmt: skip
+        print_json(merged_to_json(found))
     else:
         click.echo(plain(found.text))
     if not found.whole:
@@ -57,7 +51,7 @@ def merge(workstation: Workstation, file: Path, margins: Path | None, *, as_json
 
 
 @library.command()
-@json_verb
+@json_verb("library-pack")
 def pack(workstation: Workstation, *, as_json: bool) -> None:
     """Pack samples that older versions, or killed runs, left as rows. They take less space and are read faster.
 
@@ -67,7 +61,7 @@ def pack(workstation: Workstation, *, as_json: bool) -> None:
     for done, total in workstation.pack_samples():
         show_part("Packing", done, total)
     if as_json:
-        print_json({"packed": done, "left": total - done})
+        print_json(PackedSamples(packed=done, left=total - done))
     else:
         left = f" {total - done} left: the library is locked or cannot be written." if done < total else ""
         click.echo(plain(f"{count_text(done, 'run')} packed.{left}"))
@@ -78,25 +72,26 @@ def pack(workstation: Workstation, *, as_json: bool) -> None:
 @library.command()
 @click.argument("runs", nargs=-1, required=True)
 @click.option("--reason", required=True, help="Why the runs must stay; shown when a deletion is refused.")
-@json_verb
+@json_verb("library-lock")
 def lock(workstation: Workstation, runs: tuple[str, ...], *, reason: str, as_json: bool) -> None:
     """Lock RUNS: delete, retain and attach --forget refuse them. Runs of a baseline need no lock."""
-    _print_changed("locked", workstation.lock(runs, reason), as_json=as_json)
+    locked = workstation.lock(runs, reason)
+    if as_json:
+        print_json(LockedRuns(locked=locked))
+    else:
+        click.echo(plain(f"{count_text(len(locked), 'run')} locked."))
 
 
 @library.command()
 @click.argument("runs", nargs=-1, required=True)
-@json_verb
+@json_verb("library-unlock")
 def unlock(workstation: Workstation, runs: tuple[str, ...], *, as_json: bool) -> None:
     """Remove the locks of RUNS."""
-    _print_changed("unlocked", workstation.unlock(runs), as_json=as_json)
-
-
-def _print_changed(what: str, runs: Sequence[str], *, as_json: bool) -> None:
+    unlocked = workstation.unlock(runs)
     if as_json:
-        print_json({what: runs})
+        print_json(UnlockedRuns(unlocked=unlocked))
     else:
-        click.echo(plain(f"{count_text(len(runs), 'run')} {what}."))
+        click.echo(plain(f"{count_text(len(unlocked), 'run')} unlocked."))
 
 
 @library.command(cls=FilterCommand)
@@ -104,7 +99,7 @@ def _print_changed(what: str, runs: Sequence[str], *, as_json: bool) -> None:
 @click.option("--older", required=True, metavar="AGE", help="Runs that started longer ago: 1y, 26w, 90d, or a date.")
 @click.option("--delete", "deletes", is_flag=True, help="Delete them for good, after confirmation.")
 @click.option("--yes", is_flag=True, help="With --delete: without confirmation.")
-@json_verb
+@json_verb("library-retain")
 def retain(
     workstation: Workstation, filters: tuple[str, ...], *, older: str, deletes: bool, yes: bool, as_json: bool
 ) -> None:
@@ -128,11 +123,14 @@ def retain(
         show_part("Deleting", found.done, found.total)
     if as_json:
         print_json(
-            {
-                "expired": doomed, "kept": kept, "deleted": found.runs, "refused": dict(found.refused),
-                "freed": found.freed,
-            }
-        )  # fmt: skip
+            RetainedRuns(
+                expired=doomed,
+                kept=kept,
+                deleted=list(found.runs),
+                refused=dict(found.refused),
+                freed=found.freed,
+            )
+        )
     elif deletes:
         click.echo(plain(found.text))
     else:

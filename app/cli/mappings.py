@@ -3,13 +3,12 @@
 import click
 
 from app.cli.common import json_option, pass_workstation, print_json, print_table, report_errors, verb
+from app.saved_mappings import mappings_to_json
 from app.services import Workstation
-
-FORMAT = "benchwright-mappings/1"
 
 
 @click.group(invoke_without_command=True)
-@json_option
+@json_option("mappings")
 @pass_workstation
 @click.pass_context
 @report_errors
@@ -22,20 +21,7 @@ def mappings(context: click.Context, workstation: Workstation, *, as_json: bool)
         return
     kept = workstation.saved_mappings.read()
     if as_json:
-        print_json(
-            {
-                "format": FORMAT,
-                "mappings": [
-                    {
-                        "name": one.name,
-                        "header": sorted(one.header),
-                        "columns": dict(one.columns),
-                        "decimal": one.decimal,
-                    }
-                    for one in kept
-                ],
-            }
-        )
+        print_json(mappings_to_json(kept))
         return
     rows = [[one.name, column, role] for one in kept for column, role in one.columns.items()]
     print_table(("Mapping", "Column", "Role"), rows)

@@ -13,14 +13,13 @@ from app.cli.common import (
     verb,
 )
 from app.margins import DEFAULT_MARGIN, TAIL_FROM, TAIL_MARGIN
+from app.saved_margins import FORMAT, MarginsJson
 from app.services import Workstation
 from suites.quantities import exact_share_text, share_text
 
-FORMAT = "benchwright-margins/1"
-
 
 @click.group(invoke_without_command=True)
-@json_option
+@json_option("margins")
 @pass_workstation
 @click.pass_context
 @report_errors
@@ -33,7 +32,7 @@ def margins(context: click.Context, workstation: Workstation, *, as_json: bool) 
         return
     kept = workstation.saved_margins.read()
     if as_json:
-        print_json({"format": FORMAT, "margins": kept, "default": DEFAULT_MARGIN, "tail": TAIL_MARGIN})
+        print_json(MarginsJson(format=FORMAT, margins=kept, default=DEFAULT_MARGIN, tail=TAIL_MARGIN))
         return
     rows = [[metric, exact_share_text(share), "yours"] for metric, share in sorted(kept.items())]
     rows.append([f"percentiles from p{TAIL_FROM:g}", share_text(TAIL_MARGIN), "default"])

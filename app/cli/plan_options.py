@@ -8,7 +8,6 @@ from typing import Any
 import click
 
 from app.cli.common import PERCENT, Number, Whole, json_option, plain, print_json, print_table, report_errors
-from app.json_converter import Json, publish, published
 from app.plans.plan import (
     MAXIMUM_SEED,
     MAXIMUM_TRIALS,
@@ -24,7 +23,8 @@ from app.plans.plan import (
 from app.plans.plan_changes import acknowledge, apply_remedies, apply_remedy, changes_text
 from app.plans.plan_file import read_repetition
 from app.plans.plan_remarks import LONGEST, Acknowledged
-from app.plans.presets import Filled, Preset, PresetQuestion, filled_preset, preset, presets
+from app.plans.presets import Filled, PresetQuestion, filled_preset, preset, presets
+from app.plans.presets_json import presets_to_json
 from app.plans.tuning import TUNING, Tuning, TuningPlanError, tuning_of
 from app.plans.validation import MOST_SESSIONS
 from app.services import Workstation
@@ -318,12 +318,12 @@ def hosts_of_plan(made: Plan, peer: str | None) -> list[str]:
 
 
 @click.command("presets")
-@json_option
+@json_option("presets")
 @report_errors
 def list_presets(*, as_json: bool) -> None:
     """List the presets: duration, question, answers."""
     if as_json:
-        print_json({"format": "benchwright-presets/1", "presets": [preset_to_json(each) for each in presets()]})
+        print_json(presets_to_json(presets()))
         return
     rows = []
     for each in presets():
@@ -336,18 +336,3 @@ def list_presets(*, as_json: bool) -> None:
 
 def _question_text(ask: PresetQuestion) -> str:
     return f"--answer {ask.name}={ask.example}: {ask.label}{' (optional)' if ask.optional else ''}"
-
-
-def preset_to_json(given: Preset) -> Json:
-    """Return a preset as the command line prints it."""
-    found: Json = published(given)
-    for ask in found["asks"]:
-        ask["type"] = "host" if ask.pop("host") else ask["type"]
-    return found
-
-
-publish(Preset, "name title answers minutes resources after asks")
-publish(
-    PresetQuestion,
-    "name title=parameter.title type=parameter.type host unit=parameter.unit help=parameter.help example optional",
-)

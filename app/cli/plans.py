@@ -49,6 +49,7 @@ from app.plans.totals import totals, totals_text
 from app.plans.tuning import Tuning
 from app.plans.validation import validate
 from app.services import Workstation
+from app.verb_results import FINDINGS_FORMAT, CheckedKeys
 from remote.local_file import read_bounded
 from suites.base import Estimate, devices_of, directories_of
 from suites.facts import Facts
@@ -120,7 +121,7 @@ plan.add_command(list_presets)
 @click.option("--defaults", is_flag=True, help="Use each tool's own defaults instead of tuned values.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="File to write.  [default: standard output]")
 @with_asker
-@json_verb
+@json_verb("plan")
 def new_plan(
     workstation: Workstation,
     hosts: tuple[str, ...],
@@ -218,7 +219,7 @@ def _with_settings(made: Plan, settings: tuple[str, ...]) -> Plan:
 @plan.command("show")
 @click.argument("file", type=EXISTING)
 @click.option("--fio-job", is_flag=True, help="Print the fio steps as job files.")
-@json_verb
+@json_verb("plan-show")
 def show_plan(workstation: Workstation, file: Path, *, fio_job: bool, as_json: bool) -> None:
     """Print the exact commands of the plan in FILE, with their duration and space."""
     loaded = workstation.load_plan(file)
@@ -264,7 +265,7 @@ def _volumes(estimate: Estimate) -> Iterator[str]:
 @answers_findings
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write the changed plan to this file.")
 @with_asker
-@json_verb
+@json_verb("check")
 def check(
     workstation: Workstation,
     file: Path,
@@ -286,12 +287,12 @@ def check(
         workstation.save_plan(loaded, output)
     report = workstation.report(loaded, facts)
     if as_json:
-        cannot_tell = [
-            {"id": unsure.id, "because": unsure.because, "step": unsure.step} for unsure in report.cannot_tell
-        ]
-        findings = [finding_to_json(finding) for finding in report.findings]
-        remarks = remarks_to_json(loaded, report.findings)
-        print_json({"format": "benchwright-findings/1", "findings": findings, "cannot_tell": cannot_tell, **remarks})
+        checked = CheckedKeys(
+            format=FINDINGS_FORMAT,
+            findings=[finding_to_json(finding) for finding in report.findings],
+            cannot_tell=[{"id": one.id, "because": one.because, "step": one.step} for one in report.cannot_tell],
+        )
+        print_json({**checked, **remarks_to_json(loaded, report.findings)})
         return
     print_changes(loaded)
     print_findings(list(report.findings), loaded.acknowledged)

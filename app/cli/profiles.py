@@ -39,7 +39,7 @@ _FILE = click.Path(path_type=Path)
     "--folded", type=_FILE, help="Write the folded stacks, for flamegraph.pl or speedscope; of OTHER, both counts."
 )
 @click.option("--svg", type=_FILE, help="Write the flame graph; of OTHER, coloured by the change from RUN.")
-@study()
+@study("profile")
 def profile(
     workstation: Workstation, run: str, other: str | None, step: str | None, host: str | None, top: int,
     folded: Path | None, svg: Path | None,

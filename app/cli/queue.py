@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -19,20 +18,19 @@ from app.cli.common import (
     verb,
 )
 from app.cli.prompts import TerminalAsker, agrees, with_asker
-from app.cli.runs import detached_to_json, print_queued_runs
+from app.cli.runs import print_queued_runs
 from app.cli.side_by_side import SideBySide
 from app.detached_runs import DetachedRun
 from app.plans.plan import host_label
 from app.plans.plan_names import on_hosts
 from app.queue.entries import EntryState, QueuePlace
+from app.queue.queue_json import queue_to_json
 from app.services import Workstation
 from suites.quantities import count_text
 
-QUEUE_JSON = "benchwright-queue/1"
-
 
 @click.group(invoke_without_command=True)
-@json_option
+@json_option("queue")
 @pass_workstation
 @click.pass_context
 @report_errors
@@ -49,8 +47,7 @@ def queue(context: click.Context, workstation: Workstation, *, as_json: bool) ->
 def _print_queue(workstation: Workstation, detached: Sequence[DetachedRun] | None = None, *, as_json: bool) -> None:
     places = workstation.queue.places()
     if as_json:
-        found = {"format": QUEUE_JSON, "entries": [place_to_json(place) for place in places]}
-        print_json(found if detached is None else {**found, "detached": [detached_to_json(run) for run in detached]})
+        print_json(queue_to_json(places, detached))
         return
     rows = [*map(_row, places), *map(_detached_row, detached or ())]
     if rows:
@@ -71,32 +68,12 @@ def _row(place: QueuePlace) -> list[str]:
     return [entry.id, entry.plan.name, hosts, entry.state.value, entry.run, entry.done, place.waits]
 
 
-def place_to_json(place: QueuePlace) -> dict[str, Any]:
-    """Return an entry as JSON for ``queue --json``. `ends` is in seconds since the epoch."""
-    entry = place.entry
-    return {
-        "id": entry.id,
-        "name": entry.plan.name,
-        "hosts": list(entry.plan.hosts),
-        "machines": [machine.name for machine in entry.machines],
-        "plan_hash": entry.plan.hash(),
-        "library": entry.library,
-        "state": entry.state.value,
-        "waits": place.waits,
-        "run": entry.run or None,
-        "done": entry.done or None,
-        "ends": entry.ends,
-        "series": entry.session_series or None,
-        "process": None if entry.owner is None else entry.owner.pid,
-    }
-
-
 @queue.command("add")
 @click.argument("files", metavar="PLAN...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
     "--host", "hosts", multiple=True, metavar="HOST", help="Run on this host instead of the plan's hosts; repeatable."
 )
-@json_verb
+@json_verb("queue")
 def add(workstation: Workstation, files: tuple[Path, ...], hosts: tuple[str, ...], *, as_json: bool) -> None:
     """Add the plans in the files PLAN. They start with “benchwright queue run”, or in the window."""
     plans = [workstation.load_plan(file) for file in files]
@@ -115,7 +92,7 @@ LAST_POSITION = 1000
 @queue.command("move")
 @click.argument("entry")
 @click.argument("position", type=Whole(1, LAST_POSITION))
-@json_verb
+@json_verb("queue")
 def move(workstation: Workstation, entry: str, position: int, *, as_json: bool) -> None:
     """Move the waiting ENTRY to POSITION; 1 is the front."""
     workstation.queue.move(entry, position)
@@ -125,7 +102,7 @@ def move(workstation: Workstation, entry: str, position: int, *, as_json: bool) 
 @queue.command("pause")
 @click.argument("entries", metavar="ENTRY...", nargs=-1, required=True)
 @click.option("--off", is_flag=True, help="Resume them.")
-@json_verb
+@json_verb("queue")
 def pause(workstation: Workstation, entries: tuple[str, ...], *, off: bool, as_json: bool) -> None:
     """Pause each waiting ENTRY: it keeps its place, and others pass."""
     for entry in entries:
@@ -164,7 +141,7 @@ def _others(workstation: Workstation) -> str:
 )
 @with_asker
 @agrees
-@json_verb
+@json_verb("queue-run")
 def run(workstation: Workstation, asker: TerminalAsker, destroy: tuple[str, ...], *, as_json: bool) -> None:
     """Run the waiting entries of this library, side by side where their hosts differ, until all are over.
 

@@ -9,6 +9,7 @@ from app.cli.common import FAILED, json_verb, plain, print_json, print_table, sh
 from app.library_rows import LibraryRow
 from app.rejudging.recall_groups import recall_groups
 from app.rejudging.rejudge import JudgedRun
+from app.rejudging.rejudged_json import RejudgedJson, recalled_to_json
 from app.services import Workstation
 from suites.errors import BenchwrightError
 from suites.quantities import count_text
@@ -18,7 +19,7 @@ from suites.quantities import count_text
 @click.argument("runs", metavar="[RUN...]", nargs=-1)
 @click.option("--all", "every", is_flag=True, help="Every ended run, also those that the present checks judged.")
 @click.option("--dry-run", is_flag=True, help="Show what would change, and store nothing.")
-@json_verb
+@json_verb("rejudge")
 def rejudge(workstation: Workstation, runs: tuple[str, ...], *, every: bool, dry_run: bool, as_json: bool) -> None:
     """Judge stored runs again by the present checks, and show whose trust changed.
 
@@ -36,13 +37,12 @@ def rejudge(workstation: Workstation, runs: tuple[str, ...], *, every: bool, dry
     failed = {one.run: one.problem for one in done if one.problem}
     kept = {} if runs or every else dict(workstation.unjudged_runs())
     if as_json:
-        print_json(
-            {
-                "checks": CHECKS_VERSION, "stored": not dry_run, "judged": len(done) - len(failed),
-                "reworded": sum(one.differs and one.recall is None for one in done),
-                "changed": [_to_json(row) for row in rows], "failed": failed, "kept": kept,
-            }
-        )  # fmt: skip
+        found: RejudgedJson = {
+            "checks": CHECKS_VERSION, "stored": not dry_run, "judged": len(done) - len(failed),
+            "reworded": sum(one.differs and one.recall is None for one in done),
+            "changed": [recalled_to_json(row) for row in rows], "failed": failed, "kept": kept,
+        }  # fmt: skip
+        print_json(found)
     else:
         _print(done, rows, kept | failed, dry_run=dry_run)
     if failed:
@@ -72,11 +72,3 @@ def _print(done: list[JudgedRun], rows: list[LibraryRow], kept: dict[str, str], 
     judged = count_text(sum(not one.problem for one in done), "run")
     what = "would be judged" if dry_run else "judged"
     click.echo(plain(f"{judged} {what} by checks version {CHECKS_VERSION}, the trust of {len(rows)} changed."))
-
-
-def _to_json(row: LibraryRow) -> dict[str, object]:
-    recall = row.recall
-    return {
-        "run": row.id, "name": row.summary.name, "started": row.summary.started, "baselines": list(row.baselines),
-        "was": recall and recall.was, "now": recall and recall.now, "because": recall and recall.reason,
-    }  # fmt: skip

@@ -6,8 +6,7 @@ from dataclasses import replace
 import click
 
 from app.cli.common import json_verb, plain, print_json, print_note, print_table
-from app.json_converter import published
-from app.library_rows import Annotation, LibraryRow, LibraryRows
+from app.library_rows import Annotation, AnnotationJson, LibraryRow, LibraryRows, row_to_json
 from app.library_table import (
     DEFAULT_COLUMNS,
     GROUPINGS,
@@ -19,6 +18,7 @@ from app.library_table import (
 )
 from app.services import Workstation
 from app.timestamps import now
+from app.verb_results import DeletedRuns, RestoredRuns
 from suites.errors import BenchwrightError
 from suites.quantities import count_text
 
@@ -51,7 +51,7 @@ class FilterCommand(click.Command):
 @click.option("--differences", is_flag=True, help="Add a column for each parameter that differs between the runs.")
 @click.option("--group", type=click.Choice(tuple(GROUPINGS)), help="Group the runs.")
 @click.option("--sort", metavar="COLUMN", help="Sort by a column; -COLUMN: descending.  [default: -started]")
-@json_verb
+@json_verb("list")
 def list_runs(
     workstation: Workstation,
     filters: tuple[str, ...],
@@ -108,11 +108,6 @@ def _usual_columns(rows: Sequence[LibraryRow]) -> list[str]:
     return [*DEFAULT_COLUMNS, *state]
 
 
-def row_to_json(row: LibraryRow) -> dict[str, object]:
-    """Return the public JSON of a run in a list."""
-    return {**published(row.summary), **published(row)}
-
-
 def _saved_search(workstation: Workstation, name: str | None) -> str:
     if name is None:
         return ""
@@ -151,7 +146,7 @@ def _change(
 @click.option("--note", help="Note; empty: none.")
 @click.option("--tag", "tags", multiple=True, help="Add a tag; repeatable.")
 @click.option("--untag", "untags", multiple=True, help="Remove a tag; repeatable.")
-@json_verb
+@json_verb("annotate")
 def annotate(
     workstation: Workstation,
     runs: tuple[str, ...],
@@ -172,7 +167,10 @@ def annotate(
 
     changed = _change(workstation, runs, change)
     if as_json:
-        print_json({run: {"name": one.name, "note": one.note, "tags": list(one.tags)} for run, one in changed.items()})
+        found: dict[str, AnnotationJson] = {
+            run: {"name": one.name, "note": one.note, "tags": list(one.tags)} for run, one in changed.items()
+        }
+        print_json(found)
         return
     print_table(
         ["Run", "Name", "Tags", "Note"],
@@ -191,7 +189,7 @@ def _checked_tag(text: str) -> str:
 @click.argument("runs", nargs=-1, required=True)
 @click.option("--for-good", is_flag=True, help="Delete permanently; this cannot be undone.")
 @click.option("--yes", is_flag=True, help="With --for-good: without confirmation.")
-@json_verb
+@json_verb("delete")
 def delete(workstation: Workstation, runs: tuple[str, ...], *, for_good: bool, yes: bool, as_json: bool) -> None:
     """Put RUNS into the bin; restore takes them out again."""
     if for_good:
@@ -199,7 +197,7 @@ def delete(workstation: Workstation, runs: tuple[str, ...], *, for_good: bool, y
         return
     changed = _change(workstation, runs, lambda old: replace(old, binned=now()))
     if as_json:
-        print_json({"deleted": list(changed)})
+        print_json(DeletedRuns(deleted=list(changed)))
         return
     click.echo(
         plain(f"{count_text(len(changed), 'run')} in the bin. Undo with: benchwright restore {' '.join(changed)}")
@@ -217,12 +215,12 @@ def _delete_for_good(workstation: Workstation, runs: Sequence[str], *, yes: bool
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True)
-@json_verb
+@json_verb("restore")
 def restore(workstation: Workstation, runs: tuple[str, ...], *, as_json: bool) -> None:
     """Take RUNS out of the bin."""
     changed = _change(workstation, runs, lambda old: replace(old, binned=None))
     if as_json:
-        print_json({"restored": list(changed)})
+        print_json(RestoredRuns(restored=list(changed)))
         return
     click.echo(plain(f"{count_text(len(changed), 'run')} restored."))
 
@@ -231,7 +229,7 @@ def restore(workstation: Workstation, runs: tuple[str, ...], *, as_json: bool) -
 @click.argument("name", required=False)
 @click.argument("filters", nargs=-1, metavar="[FILTER...]")
 @click.option("--delete", "deleted", is_flag=True, help="Delete the search NAME.")
-@json_verb
+@json_verb("searches")
 def searches(
     workstation: Workstation, name: str | None, filters: tuple[str, ...], *, deleted: bool, as_json: bool
 ) -> None:

@@ -4,7 +4,6 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -28,10 +27,12 @@ from app.paths import reports_path
 from app.plans.plan import LOCAL, MAXIMUM_TRIALS, QUICK_LOOK, Plan
 from app.plans.plan_names import on_hosts
 from app.plans.presets import ends_with_card
+from app.queue.queue_json import detached_to_json
 from app.runs.control import BusyPolicy, Control
 from app.runs.messages import detached_detail, detached_text
 from app.services import Workstation
 from app.summary import run_to_json
+from app.verb_results import QueuedRunJson
 
 
 @click.command()
@@ -57,7 +58,7 @@ from app.summary import run_to_json
 @with_asker
 @agrees
 @busy_options
-@json_verb
+@json_verb("run", "queue-run")
 def run(
     workstation: Workstation,
     files: tuple[Path, ...],
@@ -145,7 +146,7 @@ def print_queued_runs(workstation: Workstation, runs: Sequence[QueuedRun], *, as
         raise SystemExit(FAILED)
 
 
-def queued_run_to_json(workstation: Workstation, run: QueuedRun, *, stored: bool) -> dict[str, Any]:
+def queued_run_to_json(workstation: Workstation, run: QueuedRun, *, stored: bool) -> QueuedRunJson:
     """Return the outcome of one of several runs as JSON; `run` is null if it is not stored."""
     record = workstation.load(run.run_id) if stored else None
     return {
@@ -166,7 +167,7 @@ def queued_run_to_json(workstation: Workstation, run: QueuedRun, *, stored: bool
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Folder for the CSV and PNG files.")
 @with_asker
 @busy_options
-@json_verb
+@json_verb("run")
 def quick(
     workstation: Workstation, host: str, output: Path | None, asker: TerminalAsker, busy: BusyPolicy, *, as_json: bool
 ) -> None:
@@ -251,7 +252,7 @@ def measure(
 @with_asker
 @agrees
 @busy_options
-@json_verb
+@json_verb("run", "detached")
 def attach(
     workstation: Workstation,
     /,
@@ -310,20 +311,6 @@ def _list(detached: list[DetachedRun], *, as_json: bool) -> None:
         click.echo(plain(f"{run.id}  {detached_text(run)}.\n    {detached_detail(run)}"))
 
 
-def detached_to_json(detached: DetachedRun) -> dict[str, Any]:
-    """Return a detached run as JSON for ``attach --list --json``."""
-    trials = [{"id": one.trial.id, "step": one.trial.step, "host": one.trial.host} for one in detached.under_way]
-    return {
-        "run": detached.id,
-        "name": detached.record.summary.name,
-        "hosts": list(detached.hosts),
-        "since": detached.since,
-        "by_choice": detached.by_choice,
-        "trial": next(iter(trials), None),  # kept for compatibility: once there was only one
-        "trials": trials,
-    }
-
-
 @click.command("second-opinion")
 @click.argument("run")
 @click.option("--step", default="", help="Step to cross-check.  [default: the first with an equivalent tool]")
@@ -339,7 +326,7 @@ def detached_to_json(detached: DetachedRun) -> dict[str, Any]:
 @with_asker
 @agrees
 @busy_options
-@json_verb
+@json_verb("second-opinion", "agree")
 def second_opinion(
     workstation: Workstation,
     run: str,

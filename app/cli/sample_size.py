@@ -94,7 +94,7 @@ def _sample_size_options(command: Any) -> Any:
 @runs_argument
 @_sample_size_options
 @margin_option
-@study(png="Write the chart to this file.")
+@study("sample-size", png="Write the chart to this file.")
 def sample_size_command(
     workstation: Workstation,
     /,

@@ -27,13 +27,14 @@ from app.cli.library import print_run
 from app.cli.progress import busy_options, follow
 from app.cli.prompts import TerminalAsker, agrees, with_asker
 from app.events import State
-from app.json_converter import Json, publish, published
+from app.json_converter import published
 from app.library_location import absolute
 from app.paths import store_path
 from app.plans.plan import host_label
 from app.runs.control import BusyPolicy, Control, HostInUseError
 from app.services import Workstation
-from app.session_series import SessionRun, SessionSeries
+from app.session_json import series_to_json, sessions_to_json
+from app.session_series import SessionSeries
 from app.session_text import (
     crontab_line,
     held_back,
@@ -55,11 +56,9 @@ RECHECK = 30.0
 BUSY_RETRY = 300.0
 """Seconds until a session is tried again whose host is in use."""
 
-SESSIONS_FORMAT = "benchwright-sessions/1"
-
 
 @click.group(invoke_without_command=True)
-@json_option
+@json_option("sessions")
 @pass_workstation
 @click.pass_context
 @report_errors
@@ -69,7 +68,7 @@ def sessions(context: click.Context, workstation: Workstation, *, as_json: bool)
         return
     found = workstation.session_series()
     if as_json:
-        print_json({"format": SESSIONS_FORMAT, "series": [series_to_json(one) for one in found]})
+        print_json(sessions_to_json(found))
         return
     if not found:
         click.echo(plain("No session series. Make a plan with: benchwright plan new --sessions 5 --every 1d"))
@@ -82,31 +81,6 @@ def sessions(context: click.Context, workstation: Workstation, *, as_json: bool)
         for one in found
     ]  # fmt: skip
     print_table(["Series", "Name", "Hosts", "Done", "Every", "Next", "State"], rows, right=[3])
-
-
-def series_to_json(series: SessionSeries) -> Json:
-    """Return a series as JSON for ``sessions --json``."""
-    now = datetime.now(UTC)
-    return {
-        "id": series.id,
-        "name": series.plan.name,
-        "hosts": list(series.plan.hosts),
-        "plan_hash": series.plan.hash(),
-        "sessions": series.total,
-        "every": series.plan.repetition.every,
-        "done": series.done,
-        "created": series.created,
-        "ended": series.ended,
-        "next": None if series.over else series.next_number,
-        "due": None if series.due is None else series.due.isoformat(timespec="milliseconds"),
-        "late": max(0.0, -(series.due_in(now) or 0.0)),
-        "state": status_text(series, now),
-        "by_hand": held_back(series),
-        "runs": [published(run) for run in series.runs],
-    }
-
-
-publish(SessionRun, "run number state=status started ended due left=detached")
 
 
 def _starts(command: Callable[..., None]) -> Callable[..., None]:
@@ -131,7 +105,7 @@ def _starts(command: Callable[..., None]) -> Callable[..., None]:
 @click.option("--now", "at_once", is_flag=True, help="Start the next session now, before it is due.")
 @click.option("--no-wait", is_flag=True, help="Run one session and do not wait for the next.")
 @_starts
-@json_verb
+@json_verb("session-run")
 def resume(
     workstation: Workstation,
     series: str | None,
@@ -275,7 +249,7 @@ def _leaves(series: SessionSeries) -> str:
 @sessions.command("run-due")
 @click.option("--quiet", is_flag=True, help="Print nothing if no session is due.")
 @busy_options
-@json_verb
+@json_verb("session-runs")
 def run_due(workstation: Workstation, busy: BusyPolicy, *, quiet: bool, as_json: bool) -> None:
     """Run the next session of each series where it is due, then exit: for cron or a timer.
 
@@ -307,7 +281,7 @@ def run_due(workstation: Workstation, busy: BusyPolicy, *, quiet: bool, as_json:
 
 @sessions.command("stop")
 @click.argument("series")
-@json_verb
+@json_verb("session-series")
 def stop(workstation: Workstation, series: str, *, as_json: bool) -> None:
     """End the series SERIES: no session follows. Its runs are kept."""
     ended = workstation.end_series(series)

@@ -18,6 +18,7 @@ from app.cli.common import (
 from app.library_location import Location, ServerUrl
 from app.services import Workstation
 from app.store.roles import ROLES_SQL
+from app.verb_results import merged_to_json
 
 
 @click.group()
@@ -29,7 +30,7 @@ def store() -> None:
 @click.argument("source", metavar="FROM", type=LibraryLocation())
 @click.argument("target", metavar="TO", type=LibraryLocation())
 @click.argument("runs", nargs=-1)
-@json_verb
+@json_verb("library-merge")
 def copy(workstation: Workstation, source: Location, target: Location, runs: tuple[str, ...], *, as_json: bool) -> None:
     """Copy RUNS, or the whole library, FROM one library TO another, each a file or a URL, and compare each run.
 
@@ -39,13 +40,7 @@ def copy(workstation: Workstation, source: Location, target: Location, runs: tup
     for found in workstation.copy_library(source, target, runs):
         show_part("Copying", found.done, found.total)
     if as_json:
-        copied = found.runs
-        print_json(
-            {
-                "runs": copied.runs, "present": copied.present, "refused_runs": dict(copied.refused),
-                "added": found.added, "refused": found.refused,
-            }
-        )  # fmt: skip
+        print_json(merged_to_json(found))
     else:
         click.echo(plain(f"{found.text} Content compared: {len(found.runs.runs) + len(found.runs.present)}."))
     if not found.whole:

@@ -104,10 +104,11 @@ def print_study(found: Study, *, as_json: bool) -> None:
 
 
 def study(
-    *, json: bool = True, csv: str = "", png: str = "", png_required: bool = False
+    *schemas: str, csv: str = "", png: str = "", png_required: bool = False
 ) -> Callable[[Callable[..., Study | None]], Callable[..., None]]:
     """Add the output options to a command that returns a Study (None: nothing found), and apply them.
 
+    With --json it prints JSON of one of `schemas`; without any it has no such option.
     `csv` and `png` are the help texts of their options; an empty one omits the option.
     """
 
@@ -130,7 +131,7 @@ def study(
                 click.echo(plain(f"Wrote {path}."), err=True)
 
         made = verb(given)
-        made = json_option(made) if json else made
+        made = json_option(*schemas)(made) if schemas else made
         file = click.Path(path_type=Path)
         made = click.option("--png", "png_path", type=file, required=png_required, help=png)(made) if png else made
         return click.option("--csv", "csv_path", type=file, help=csv)(made) if csv else made
@@ -146,7 +147,7 @@ def study(
 @tested_option
 @click.option("--levels", is_flag=True, help="Show variance components: in trials, between trials, sessions, hosts.")
 @click.option("--distribution", metavar="METRIC", help="Show percentiles of METRIC and their differences.")
-@study()
+@study("compare", "distribution")
 def compare(
     workstation: Workstation,
     runs: tuple[str, ...],
@@ -186,7 +187,7 @@ def compare(
 @click.option("--label", "given", multiple=True, metavar="NAME=VALUE", help="Label of the figure; repeatable.")
 @margin_option
 @click.option("--all", "everything", is_flag=True, help=f"Print all runs instead of the newest {SHOWN}.")
-@study()
+@study("history")
 def history(
     workstation: Workstation,
     host: str,
@@ -248,7 +249,7 @@ all_option = click.option("--all", "everything", is_flag=True, help="All metrics
 @click.command()
 @runs_argument
 @all_option
-@study(csv="Write the entries to this file.", png="Write the chart to this file.")
+@study("noise", csv="Write the entries to this file.", png="Write the chart to this file.")
 def noise(workstation: Workstation, runs: tuple[str, ...], everything: bool) -> Study:
     """Rank the results of RUNS by repeatability (CoV). Runs joined by commas form a group."""
     found = workstation.analyses.noise(runs, everything=everything)
@@ -263,7 +264,7 @@ def noise(workstation: Workstation, runs: tuple[str, ...], everything: bool) -> 
 @click.command()
 @runs_argument
 @all_option
-@study(csv="Write the points to this file.", png="Write the chart to this file.")
+@study("scaling", csv="Write the points to this file.", png="Write the chart to this file.")
 def scaling(workstation: Workstation, runs: tuple[str, ...], everything: bool) -> Study:
     """Show the scaling of RUNS: knee, efficiency, and a model if there are enough points.
 
@@ -281,7 +282,7 @@ def scaling(workstation: Workstation, runs: tuple[str, ...], everything: bool) -
 @click.command()
 @click.argument("run")
 @click.option("--load", metavar="RATE", help="Show how long a full bucket serves this rate: 2000, or “100 MB/s”.")
-@study(csv="Write the drains to this file.", png="Write the chart to this file.")
+@study("burst", csv="Write the drains to this file.", png="Write the chart to this file.")
 def burst(workstation: Workstation, run: str, load: str | None) -> Study:
     """Measure the token bucket of RUN: burst and base rate, size and refill, from drains with rests between them.
 
@@ -330,7 +331,7 @@ def burst(workstation: Workstation, run: str, load: str | None) -> Study:
 )
 @margin_option
 @overrule_option
-@study(csv="Write the table to this file.")
+@study("best", csv="Write the table to this file.")
 def best(workstation: Workstation, /, runs: tuple[str, ...], margins: Margins, **given: object) -> Study:
     """Rank RUNS by one metric or several.
 
@@ -393,7 +394,7 @@ def threshold_of(at_least: object, at_most: object) -> Threshold | None:
 
 @click.command()
 @click.argument("run")
-@study(json=False, png="Write the chart to this file, one map per trial.", png_required=True)
+@study(png="Write the chart to this file, one map per trial.", png_required=True)
 def heatmap(workstation: Workstation, run: str) -> Study | None:
     """Draw a latency heat map of each trial of RUN, if its tool records a histogram over time.
 
@@ -408,7 +409,7 @@ def heatmap(workstation: Workstation, run: str) -> Study | None:
 
 @click.command()
 @click.argument("run")
-@study(json=False, png="Write the chart to this file, one chart per trial.", png_required=True)
+@study(png="Write the chart to this file, one chart per trial.", png_required=True)
 def rounds(workstation: Workstation, run: str) -> Study | None:
     """Draw the tracked metric of each trial of RUN over its rounds, with range and fitted line of the last five.
 
@@ -429,7 +430,7 @@ def _print_charts(charts: Sequence[Chart], line: str) -> None:
 @click.command()
 @click.argument("run")
 @margin_option
-@study()
+@study("agree")
 def agree(workstation: Workstation, run: str, margins: Margins) -> Study:
     """Show whether equivalent tools of RUN agree, and why not."""
     found = workstation.agreements(run, margins)

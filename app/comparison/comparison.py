@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Annotated, NotRequired, TypedDict
 
 from app.comparison.caveats import Caveat
 from app.comparison.comparability import Difference
@@ -15,6 +16,7 @@ from app.records import RunSummary
 from app.summary import MetricSummary
 from suites.errors import BenchwrightError
 from suites.quantities import exact_share_text
+from suites.verdict import Trust
 from suites.vocab import Labels, Metric
 
 METHOD = (
@@ -164,7 +166,34 @@ publish(
 )
 
 
-def comparison_to_json(comparison: Comparison) -> list[Json]:
+class SideJson(TypedDict):
+    """One side of a comparison."""
+
+    run: str
+    part: str | None
+    host: str | None
+    n: int
+    value: float | None
+    median: float | None
+    trust: Trust | None
+    geometric_mean: float | None
+    levels: Annotated[Json, VarianceLevels] | None
+
+
+class ComparisonKeys(TypedDict):
+    """Keys of a metric of a side beside those of ComparisonRow, RelativeFigure and SideJson. `half` is of a duet."""
+
+    margin: float
+    margin_of: str | None
+    half: NotRequired[Annotated[Json, HalfEffect]]
+    overruled: str | None
+    baseline: SideJson
+
+
+ComparisonJson = Annotated[Json, ComparisonRow, RelativeFigure, SideJson, ComparisonKeys]
+
+
+def comparison_to_json(comparison: Comparison) -> list[ComparisonJson]:
     """Return one entry for each metric of each side but the baseline."""
     return [
         _entry(comparison, row, against, number)
@@ -173,7 +202,7 @@ def comparison_to_json(comparison: Comparison) -> list[Json]:
     ]
 
 
-def _entry(comparison: Comparison, row: ComparisonRow, against: RelativeFigure, number: int) -> Json:
+def _entry(comparison: Comparison, row: ComparisonRow, against: RelativeFigure, number: int) -> ComparisonJson:
     baseline, side = row.sides[0], row.sides[number]
     return {
         **published(row),

@@ -1,10 +1,10 @@
 """The outcome of a gate as text, JSON, JUnit XML and Markdown for a pull request."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Annotated, TypedDict
 from xml.etree import ElementTree as ET
 
 from app.comparison.gate import ConditionAnswer, GateOutcome, GateResult
-from app.json_converter import Json
 from app.markdown import escaped, table
 from app.output import visible
 
@@ -33,7 +33,39 @@ def _detail(one: ConditionAnswer) -> str:
     return "; ".join(filter(None, (one.text, one.reason, one.remark)))
 
 
-def gate_to_json(found: GateResult) -> Json:
+class ConditionJson(TypedDict):
+    """The outcome of a condition of a gate for one figure."""
+
+    condition: str
+    metric: str
+    step: str | None
+    host: str | None
+    labels: Mapping[str, str]
+    outcome: GateOutcome
+    run: str
+    ratio: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+    counts: list[int]
+    trust: str | None
+    text: str
+    reason: str | None
+    remark: str | None
+
+
+class GateJson(TypedDict):
+    """The outcome of a gate."""
+
+    format: Annotated[str, FORMAT]
+    outcome: GateOutcome
+    unverified: bool
+    baseline: str
+    runs: list[str]
+    conditions: list[ConditionJson]
+
+
+def gate_to_json(found: GateResult) -> GateJson:
     """Return the outcome as JSON for ``gate --json``."""
     return {
         "format": FORMAT,

@@ -1,11 +1,12 @@
 """Text of a cross-check, and the public JSON of “second-opinion” and “agree”."""
 
 from collections.abc import Iterator
+from typing import Annotated, TypedDict
 
 from app.comparison.estimates import FEWEST_TRIALS
 from app.crosscheck.agreement import Agreement, AgreementOutcome, ToolFigure
 from app.crosscheck.proposal import CarriedParameter, Proposal
-from app.formats import plan_to_json
+from app.formats import PlanJson, plan_to_json
 from app.json_converter import Json, publish, published
 from app.plans.plan import host_label
 from suites.quantities import ends_text, exact_share_text, figure_text, metric_text, share_text
@@ -96,7 +97,41 @@ publish(ToolFigure, "step suite metric=metric.name unit=metric.unit labels value
 publish(Agreement, "host ours theirs outcome ratio=ratio.value low=ratio.low high=ratio.high factor margin")
 
 
-def proposal_to_json(found: Proposal) -> Json:
+class ProposalJson(TypedDict):
+    """A cross-check that is not run yet: what it carries over from the run, and the plan."""
+
+    suite: str
+    other: str
+    question: str
+    carried: list[Annotated[Json, CarriedParameter]]
+    lost: list[str]
+    apart: str | None
+    conditions: list[str]
+    plan: PlanJson
+
+
+class AgreementKeys(TypedDict):
+    """Keys of an agreement beside those of Agreement."""
+
+    margin_of: str | None
+    text: str
+    why: list[str]
+    explained: list[str]
+    against: list[str]
+    unknown: bool
+
+
+AgreementJson = Annotated[Json, Agreement, AgreementKeys]
+
+
+class AgreementsJson(TypedDict):
+    """Whether the equivalent tools of a run agree."""
+
+    run: str
+    agreements: list[AgreementJson]
+
+
+def proposal_to_json(found: Proposal) -> ProposalJson:
     """Return the public JSON of a proposal."""
     return {
         "suite": found.plan.steps[0].suite_id,
@@ -110,7 +145,7 @@ def proposal_to_json(found: Proposal) -> Json:
     }
 
 
-def agreement_to_json(found: Agreement) -> Json:
+def agreement_to_json(found: Agreement) -> AgreementJson:
     """Return the public JSON of an agreement. Shares are fractions: 0.05 is 5 %."""
     return {
         **published(found),

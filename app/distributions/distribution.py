@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Annotated, TypedDict
 
 from app.distributions.percentiles import (
     METHODS,
@@ -215,6 +216,13 @@ FORMAT = "benchwright-distribution/1"
 publish(Distribution, "step host metric=metric.name unit=metric.unit better=metric.better labels source method sides")
 
 
-def distributions_to_json(found: list[Distribution]) -> Json:
+class DistributionsJson(TypedDict):
+    """Distributions of a metric, one for each step, host and labels."""
+
+    format: Annotated[str, FORMAT]
+    distributions: list[Annotated[Json, Distribution]]
+
+
+def distributions_to_json(found: list[Distribution]) -> DistributionsJson:
     """Return the public JSON of distributions."""
     return {"format": FORMAT, "distributions": [published(one) for one in found]}

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from app.events import SettingRestored
+from app.json_converter import publish
 from app.plans.plan import host_label
 from app.plans.tuning import path_title
 from app.timestamps import now
@@ -61,6 +62,9 @@ class Leftover:
     identity: str = ""
     is_lease: bool = False
     setting: str = ""
+
+
+publish(Leftover, "host path lease=is_lease setting whose=owner run=run_id account age size processes")
 
 
 def find(session: Session, store: Store) -> list[Leftover]:

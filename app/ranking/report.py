@@ -1,6 +1,7 @@
 """A ranking as a table, as CSV, and as the public JSON of “best”."""
 
 from collections.abc import Iterator
+from typing import Annotated, TypedDict
 
 from app.export import csv_text
 from app.json_converter import Json, publish, published
@@ -149,7 +150,34 @@ publish(
 )
 
 
-def ranking_to_json(ranking: Ranking) -> Json:
+class RankingThreshold(TypedDict):
+    """The threshold that candidates must reach, in the unit of the ranking."""
+
+    value: float
+    at_least: bool
+
+
+class LeftOutCandidate(TypedDict):
+    """A candidate that is not ranked, and why."""
+
+    name: str
+    reason: str
+
+
+class RankingKeys(TypedDict):
+    """Keys of a ranking beside those of Ranking."""
+
+    format: Annotated[str, FORMAT]
+    threshold: RankingThreshold | None
+    margin_of: str | None
+    left_out: list[LeftOutCandidate]
+    overruled: str | None
+
+
+RankingJson = Annotated[Json, Ranking, RankingKeys]
+
+
+def ranking_to_json(ranking: Ranking) -> RankingJson:
     """Return the public JSON of a ranking."""
     found, threshold, metric = published(ranking), ranking.criteria.threshold, ranking.metric
     return {

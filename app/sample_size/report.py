@@ -1,8 +1,9 @@
 """A sample size: the designs that show a difference, as sentences, a table, a chart and the public JSON."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Annotated, TypedDict
 
 from app.centres import CONFIDENCE
 from app.chart import Chart, ChartAxis, ChartMark, ChartSeries
@@ -13,6 +14,7 @@ from app.json_converter import Json, publish, published
 from app.plans.plan import DAY
 from app.sample_size.designs import (
     CostedDesign,
+    Effort,
     SampleSizeRequest,
     best_within,
     claim_level,
@@ -331,7 +333,60 @@ def _line(found: SampleSize, colour: int, name: str, designs: list[SampleDesign]
 # JSON
 
 
-def sample_size_to_json(found: SampleSize) -> Json:
+class ComponentJson(TypedDict):
+    """A level of variance: its coefficient of variation and interval, `upper` the one-sided bound."""
+
+    level: str
+    n: int
+    freedom: int
+    cov: float | None
+    low: float | None
+    high: float | None
+    upper: float | None
+
+
+class DesignShares(TypedDict):
+    """The shares of the levels in the variance of a result."""
+
+    host: float
+    session: float
+    trial: float
+
+
+class DesignKeys(TypedDict):
+    """Keys of a design beside those of CostedDesign."""
+
+    beyond_margin: float
+    shares: DesignShares
+
+
+DesignJson = Annotated[Json, CostedDesign, DesignKeys]
+
+
+class SampleSizeJson(TypedDict):
+    """Designs that show a difference. Shares are fractions; hours and costs are those of both sides."""
+
+    format: Annotated[str, FORMAT]
+    step: str
+    metric: str
+    labels: Mapping[str, str]
+    detect: float
+    power: float
+    confidence: float
+    paired: bool
+    metrics_tested: int
+    margin: float
+    claim: Level
+    components: list[ComponentJson]
+    effort: Annotated[Json, Effort]
+    designs: list[DesignJson]
+    cautious: DesignJson | None
+    best: DesignJson | None
+    excluded: list[str]
+    text: list[str]
+
+
+def sample_size_to_json(found: SampleSize) -> SampleSizeJson:
     """Return the public JSON. Shares are fractions; hours and costs are those of both sides."""
     request, pilot = found.request, found.pilot
     return {
@@ -345,7 +400,7 @@ def sample_size_to_json(found: SampleSize) -> Json:
         "paired": request.test.paired,
         "metrics_tested": request.test.metrics,
         "margin": request.margin,
-        "claim": found.level.value,
+        "claim": found.level,
         "components": [_component_json(one) for one in pilot.components],
         "effort": published(request.effort),
         "designs": [_design_json(one, request) for one in found.designs],
@@ -356,13 +411,15 @@ def sample_size_to_json(found: SampleSize) -> Json:
     }
 
 
-def _component_json(one: VarianceComponent) -> Json:
-    edges = {"cov": one.variance, "low": one.low, "high": one.high, "upper": one.upper}
-    covs = {name: None if variance is None else cov_of(variance) for name, variance in edges.items()}
-    return {"level": one.name, "n": one.n, "freedom": one.freedom, **covs}
+def _component_json(one: VarianceComponent) -> ComponentJson:
+    edges = (one.variance, one.low, one.high, one.upper)
+    cov, low, high, upper = (None if variance is None else cov_of(variance) for variance in edges)
+    return {
+        "level": one.name, "n": one.n, "freedom": one.freedom, "cov": cov, "low": low, "high": high, "upper": upper,
+    }  # fmt: skip
 
 
-def _design_json(one: CostedDesign, request: SampleSizeRequest) -> Json:
+def _design_json(one: CostedDesign, request: SampleSizeRequest) -> DesignJson:
     whole = one.parts.whole or 1.0
     shares = {name: getattr(one.parts, name) / whole for name in ("host", "session", "trial")}
     return {**published(one), "beyond_margin": one.beyond(request.margin), "shares": shares}

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Annotated, TypedDict
 
 from app.chart import Chart, ChartAxis, ChartMark, ChartSeries
 from app.comparison.estimates import ratio_of
@@ -263,7 +264,14 @@ publish(
 )
 
 
-def scaling_to_json(found: Sequence[ScalingAnalysis]) -> Json:
+class ScalingJson(TypedDict):
+    """Scaling analyses, a curve each."""
+
+    format: Annotated[str, FORMAT]
+    curves: list[Annotated[Json, ScalingAnalysis]]
+
+
+def scaling_to_json(found: Sequence[ScalingAnalysis]) -> ScalingJson:
     """Return the public JSON of scaling analyses."""
     return {"format": FORMAT, "curves": [published(one) for one in found]}
 

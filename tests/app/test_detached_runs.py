@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.runs import detached_to_json
 from app.events import (
     Event,
     JobBegan,
@@ -23,6 +22,7 @@ from app.events import (
     WorkspaceRemoved,
     WorkspaceUsed,
 )
+from app.queue.queue_json import detached_to_json
 from app.runs.messages import detached_detail
 from app.store.errors import StoreError
 from app.store.store import Store

@@ -8,7 +8,6 @@ import resources
 from app.baselines.baselines import baseline_to_json, built_in
 from app.calibration.report import noise_to_json
 from app.calibration.sessions import SessionNoise
-from app.cli.run_list import row_to_json
 from app.crosscheck.agreement import AgreementOutcome
 from app.crosscheck.proposal import propose
 from app.crosscheck.report import agreement_to_json, proposal_to_json
@@ -16,7 +15,7 @@ from app.events import State
 from app.formats import calibration_to_json
 from app.history import HistoryQuery, history_of, history_to_json
 from app.hosts.hosts import ConnectReport, HostEntry
-from app.library_rows import LibraryRow
+from app.library_rows import LibraryRow, row_to_json
 from app.margins import DEFAULTS
 from app.ranking.candidates import Price, RankingCriteria
 from app.ranking.ranking import rank

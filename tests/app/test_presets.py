@@ -8,7 +8,6 @@ from click.testing import CliRunner
 
 from app.baselines.baselines import built_in
 from app.cli.main import benchwright
-from app.cli.plan_options import preset_to_json
 from app.formats import facts_to_json
 from app.plans.context import step_context
 from app.plans.plan import QUICK_LOOK, Order, Plan, PlanError, Policy, Repetition
@@ -25,6 +24,7 @@ from app.plans.presets import (
     read_answers,
     resolved,
 )
+from app.plans.presets_json import preset_to_json
 from app.plans.validation import validate
 from app.scaling.fits import FEWEST_POINTS
 from app.scaling.sweeps import swept_parameter

@@ -15,9 +15,7 @@ from app.baselines.reference import Reference, ReferenceFigure
 from app.baselines.reference_file import reference_to_json
 from app.bursts import burst_to_json
 from app.cli.main import benchwright
-from app.cli.plan_options import preset_to_json
-from app.cli.queue import place_to_json
-from app.cli.runs import detached_to_json, queued_run_to_json
+from app.cli.runs import queued_run_to_json
 from app.cli.side_by_side import QueuedRun
 from app.comparison.compare import compare
 from app.comparison.comparison import comparison_to_json
@@ -33,9 +31,11 @@ from app.json_converter import published
 from app.margins import Margins
 from app.noise import MetricTrials, noise_entry_rows, noise_of, noise_to_json
 from app.plans.presets import presets
+from app.plans.presets_json import preset_to_json
 from app.profiles import profile_to_json
 from app.queue.entries import EntryState, QueueEntry, placed
 from app.queue.machines import Machine
+from app.queue.queue_json import detached_to_json, place_to_json
 from app.ranking.candidates import FigureLimit, RankingCriteria, RankingGoal, Threshold, parse_price
 from app.ranking.ranking import rank
 from app.ranking.report import ranking_to_json

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.run_list import row_to_json
 from app.events import Event, RunEnded, RunStarted, State
 from app.history import HistoryQuery
-from app.library_rows import Annotation
+from app.library_rows import Annotation, row_to_json
 from app.library_table import (
     COLUMNS,
     GROUPINGS,

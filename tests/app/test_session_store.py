@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 import resources
-from app.cli.sessions import series_to_json
 from app.comparison.comparison import CompareError
 from app.comparison.selection import RunSelection
 from app.events import PlannedSession, RunEnded, RunStarted, State
 from app.json_converter import published
 from app.plans.plan import Order, Plan, Repetition
 from app.results import Library
+from app.session_json import series_to_json
 from app.session_series import SessionRun
 from app.store.errors import StoreError
 from app.store.store import Store
