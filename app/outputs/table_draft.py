@@ -79,6 +79,17 @@ class MappingDraft:
     names: Mapping[str, ColumnDraft] = field(default_factory=dict)
     decimal: Decimal | None = None
 
+    def having(self, name: str, draft: ColumnDraft, *, in_rows: bool = False) -> "MappingDraft":
+        """Return this draft with another one for a column, or for a name in rows."""
+        if in_rows:
+            return replace(self, names={**self.names, name: draft})
+        return replace(self, columns={**self.columns, name: draft})
+
+    def ignoring_rest(self) -> "MappingDraft":
+        """Return this draft with each column ignored that has no role."""
+        ignored = ColumnDraft(Role.IGNORED)
+        return replace(self, columns={name: one if one.role else ignored for name, one in self.columns.items()})
+
     def mapping(self, name: str = "") -> TableMapping:
         """Return the mapping, named `name`."""
         each = {**self.names, **self.columns}
@@ -114,7 +125,7 @@ def proposed_draft(table: Table) -> MappingDraft:
 
     A direction is proposed for times and rates only.
     """
-    return MappingDraft({name: _proposed(name, _cells(table, name)) for name in table.header})
+    return MappingDraft({name: _proposed(name, first_cells(table, name)) for name in table.header})
 
 
 def known_draft(mapping: TableMapping) -> MappingDraft:
@@ -174,6 +185,16 @@ def _proposed_name(table: Table, draft: MappingDraft, at: int, name: str) -> Col
     return ColumnDraft(MEASURED, _metric_name(title), unit, _direction(unit))
 
 
+def as_metric(name: str, draft: ColumnDraft) -> ColumnDraft:
+    """Return the draft of the column `name`; if its role is MEASURED, with what its name states where nothing is."""
+    if draft.role != MEASURED:
+        return draft
+    title, unit = _split(name)
+    unit = draft.unit or unit
+    named = draft.name or _metric_name(title)
+    return replace(draft, name=named, unit=unit, better=draft.better or _direction(unit))
+
+
 def _known(text: str) -> ColumnDraft:
     name, _, rest = text.partition(":")
     unit, _, better = rest.rpartition(":")
@@ -182,7 +203,7 @@ def _known(text: str) -> ColumnDraft:
     return ColumnDraft(name, form=rest)
 
 
-def _cells(table: Table, name: str) -> Sequence[str]:
+def first_cells(table: Table, name: str) -> list[str]:
     """Return the first cells of a column that are not missing."""
     at = table.header.index(name)
     rows = table.rows[:SAMPLED]

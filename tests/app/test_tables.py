@@ -4,7 +4,7 @@ import hashlib
 import json
 from dataclasses import replace
 from pathlib import Path
-from unittest.mock import Mock
+from unittest.mock import patch
 
 import pytest
 from click.testing import CliRunner, Result
@@ -76,12 +76,11 @@ def test_a_table_is_a_run_of_each_host_and_date_and_its_rows_are_trials(tmp_path
     stored.close()
 
 
-def test_a_run_of_many_rows_is_stored_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write = Mock(side_effect=RunWriter.write)
-    monkeypatch.setattr(RunWriter, "write", lambda *given, **more: write(*given, **more))
+def test_a_run_of_many_rows_is_stored_at_once(tmp_path: Path) -> None:
     text = "Host;IOPS\n" + "".join(f"web-1;{1000 + number}\n" for number in range(20))
-    ran = call(tmp_path, "import", file_of(tmp_path, text), "--map", "Host=host", "--map", "IOPS=IOPS:IOPS:higher")
-    assert ran.exit_code == 0
+    roles = ("--map", "Host=host", "--map", "IOPS=IOPS:IOPS:higher")
+    with patch.object(RunWriter, "write", autospec=True, side_effect=RunWriter.write) as write:
+        assert call(tmp_path, "import", file_of(tmp_path, text), *roles).exit_code == 0
     assert write.call_count == 1  # two for each row took milliseconds each
 
 
