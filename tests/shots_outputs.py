@@ -6,10 +6,12 @@ from tempfile import TemporaryDirectory
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
 
+from app.outputs.files import OutputText
 from tests.shot_stage import Shot, Stage, opened
 from tests.suites.captured_outputs import DATA
 from widgets.main_window import MainWindow
 from widgets.outputs.judge_page import JudgePage
+from widgets.outputs.mapping_dialog import MappingDialog
 from widgets.page import PageName
 
 FILES = (
@@ -85,10 +87,61 @@ def _refused(stage: Stage) -> QWidget:
     return window
 
 
+TABLE = (
+    "Host;Date;bs;IOPS;p99 (ms);CPU;Note\n"
+    "web-1;2026-11-01 10:00;4k;1.234,5;0,81;41;first\nweb-1;2026-11-01 10:00;4k;1.250,0;0,79;40;\n"
+    "web-1;2026-11-01 10:00;8k;1.190,2;0,92;44;\nweb-2;2026-11-02 10:00;4k;980,0;1,20;52;slow disk\n"
+    "web-2;2026-11-02 10:00;4k;inf;1,24;53;\nweb-2;2026-11-02 10:00;8k;941,7;1,31;51;\n"
+)
+
+
+def _mapping(stage: Stage) -> tuple[MainWindow, MappingDialog]:
+    window, page = _opened(stage)
+    page.judge([OutputText("results.csv", TABLE.encode())])
+    stage.settle()
+    dialog = page.findChild(MappingDialog)
+    assert dialog is not None
+    return window, dialog
+
+
+def _columns(stage: Stage) -> QWidget:
+    """Return the dialog for a table without a mapping: what was proposed, and a column to complete."""
+    _, dialog = _mapping(stage)
+    dialog.columns.select((False, "CPU"))
+    stage.settle()
+    return dialog
+
+
+def _rows_with_errors(stage: Stage) -> QWidget:
+    """Return the dialog with all columns mapped, and a row that cannot be read."""
+    _, dialog = _mapping(stage)
+    dialog.columns.select((False, "bs"))
+    dialog.role.setCurrentIndex(dialog.role.findData("config"))
+    dialog.role.activated.emit(dialog.role.currentIndex())
+    dialog.ignore_button.click()
+    dialog.decimal.setCurrentIndex(2)
+    dialog.decimal.activated.emit(2)
+    stage.settle()
+    dialog.columns.select((False, "p99 (ms)"))
+    stage.settle()
+    return dialog
+
+
+def _unmapped(stage: Stage) -> QWidget:
+    """Return the window after the dialog was closed without a mapping."""
+    window, dialog = _mapping(stage)
+    dialog.reject()
+    stage.settle()
+    return window
+
+
 SHOTS: list[Shot] = [
     ("judge-1-empty", _empty),
     ("judge-2-several", several),
     ("judge-3-undecided", _undecided),
     ("judge-4-host-data", _with_host_data),
     ("judge-5-refused", _refused),
+    ("judge-6-columns", _columns),
+    ("judge-7-rows-with-errors", _rows_with_errors),
+    ("judge-8-unmapped", _unmapped),
 ]

@@ -21,6 +21,7 @@ from remote.local_file import read_bounded
 from remote.telemetry.statistics_text import statistics_samples
 from suites.errors import BenchwrightError
 from suites.quantities import quantity
+from suites.read_only.csv_table import Table, is_table, read_table
 from suites.read_only.table_mapping import TableError, TableMapping
 from suites.vocab import Sample
 
@@ -154,9 +155,18 @@ def judged_bytes(
         return _judged_table(source, text, mapping, host)
     read = recognise(text)
     outputs = tuple(judged_output(one, source, host) for one in read.found)
-    table = "" if outputs else unmapped_text(text)
-    problem = "" if outputs else table or _missing(read)
-    return JudgedFile(source, outputs, read.left_over, problem, unmapped=bool(table))
+    if not outputs and is_table(text):
+        return _unmapped_table(source, text, read.left_over)
+    return JudgedFile(source, outputs, read.left_over, "" if outputs else _missing(read))
+
+
+def table_in(source: Source) -> Table:
+    """Return the table in a source; raise UnreadableOutputError or TableError without one."""
+    name, content = content_of(source)
+    text, problem = ("", content) if isinstance(content, str) else _text_of(content)
+    if problem:
+        raise UnreadableOutputError(f"{name}: {problem}", "Check the file.")
+    return read_table(text)
 
 
 def _text_of(data: bytes) -> tuple[str, str]:
@@ -173,6 +183,14 @@ def _text_of(data: bytes) -> tuple[str, str]:
     if not data.strip():
         return "", "Empty."
     return ("", "Binary: not the output of a tool as text.") if _is_binary(data) else (decoded(data), "")
+
+
+def _unmapped_table(source: OutputSource, text: str, lines: int) -> JudgedFile:
+    """Return why there is no result in a table whose columns have no mapping."""
+    try:
+        return JudgedFile(source, left_over=lines, problem=unmapped_text(text), unmapped=True)
+    except TableError as error:
+        return JudgedFile(source, left_over=lines, problem=f"{error.message} {error.remedy}")
 
 
 def _judged_table(source: OutputSource, text: str, mapping: TableMapping, host: KnownHost) -> JudgedFile:

@@ -373,6 +373,6 @@ def _imported(
     run_id, trust = new_run_id(date or datetime.now(UTC)), ""
     with recorder(run_id) as recording:
         for event in import_events(file, content, run_id, host, known, date=date):
-            recording.record(event)
+            recording.defer(event)  # one transaction: a commit for each trial takes ms, and would leave half a run
             trust = event.verdict.trust.value if isinstance(event, VerdictReached) else trust
     return replace(so_far, run=run_id, trust=trust)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from app.outputs.recognition import FoundOutput
-from suites.read_only.csv_table import SUITE, TableResult, header_of, is_table, read_table, table_results
+from suites.read_only.csv_table import SUITE, TableResult, header_of, read_table, table_results
 from suites.read_only.table_mapping import Decimal, TableError, TableMapping, mapping_of
 
 MappingOf = Callable[[Collection[str]], TableMapping | None]
@@ -71,9 +71,8 @@ def stored_mapping(suite: str, values: Mapping[str, object]) -> TableMapping | N
 
 
 def unmapped_text(text: str) -> str:
-    """Return how to import `text`, if it looks like a table; empty if it does not."""
-    if not is_table(text):
-        return ""
+    """Return how to import a table; raise TableError for one that cannot be read with any mapping."""
+    read_table(text)
     columns = ", ".join(f"“{name[:40]}”" for name in header_of(text)[:20])
     return (
         f"A table with the columns {columns}, which have no mapping. "

@@ -206,6 +206,9 @@ def metric_id(connection: Connection, metric: Metric, known: WrittenIds) -> int:
 _SUMMARISED = (RunStarted, RunDetached, RunEnded, VerdictReached)
 """Events after which the summary of the run is written anew."""
 
+_STARTS = (RunStarted, TrialStarted)
+"""Events whose rows must exist before samples and output are written."""
+
 
 class RunWriter:
     """Writer of the run `run_id` to the library at `location`; continues the `detached_run`."""
@@ -245,9 +248,13 @@ class RunWriter:
             # A process elsewhere may have marked the run as interrupted meanwhile.
             row = {} if over else {"state": State.RUNNING.value, "reason": ""}
             self._update_run(connection, {"touched": dialect_of(connection).moment(connection), **row})
+        for event in events:
+            if isinstance(event, _STARTS):
+                self._write(connection, event, known)
         buffer.write(connection, self._run_id, known)
         for event in events:
-            self._write(connection, event, known)
+            if not isinstance(event, _STARTS):
+                self._write(connection, event, known)
         if any(isinstance(event, _SUMMARISED) for event in events):
             run_summaries.write(connection, self._run_id)
             stored_evidence.write(connection, [self._run_id])

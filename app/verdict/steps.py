@@ -136,12 +136,12 @@ def _of_step(step: StepOutcomeEvidence, not_checked: dict[str, NotChecked]) -> I
 
 
 def _of_trials(step: StepOutcomeEvidence, not_checked: dict[str, NotChecked]) -> Iterator[RatedFinding]:
-    counted = _counted_trials(step.trials)
+    counted = set(map(id, _counted_trials(step.trials)))  # by identity: to compare thousands of trials is slow
     made = [(trial, [check.outcome(trial) for check in ENDED_TRIAL_CHECKS]) for trial in step.trials]
     for place, check in enumerate(ENDED_TRIAL_CHECKS):
         outcomes = [(trial, found[place]) for trial, found in made]
         positive = [(trial, outcome) for trial, outcome in outcomes if isinstance(outcome, CheckOutcome)]
-        unchecked = [outcome for trial, outcome in outcomes if isinstance(outcome, NotChecked) and trial in counted]
+        unchecked = [outcome for trial, outcome in outcomes if isinstance(outcome, NotChecked) and id(trial) in counted]
         failed = next((one for one in unchecked if one.defect), None)
         if failed or (unchecked and not positive):
             not_checked.setdefault(check.id, failed or unchecked[0])

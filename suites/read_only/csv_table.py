@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import lru_cache
 
 from suites.errors import UnitError
 from suites.outputs import ParsedTrial, ToolOutput
@@ -34,7 +35,8 @@ MOST_ERRORS = 5
 SUITE = "csv"
 """The id of the suite."""
 
-_MISSING = frozenset({"", "-", "–", "na", "n/a", "nan", "null", "none"})
+MISSING = frozenset({"", "-", "–", "na", "n/a", "nan", "null", "none"})
+"""Cells without a value, in lower case."""
 _POINT = re.compile(r"([-+]?(?:\d{1,3}(?:[, \u00a0\u2009\u202f']\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d{1,3})?)\s*(\S*)$")
 _COMMA = re.compile(r"([-+]?(?:\d{1,3}(?:[. \u00a0\u2009\u202f']\d{3})+|\d+)(?:,\d+)?(?:[eE][-+]?\d{1,3})?)\s*(\S*)$")
 _GROUPING = re.compile(r"[ \u00a0\u2009\u202f']")
@@ -170,7 +172,8 @@ def table_results(table: CsvRows, mapping: TableMapping) -> list[TableResult]:
     reader = _Reader(table, mapping)
     if errors := reader.errors:
         more = len(errors) - MOST_ERRORS
-        text = "; ".join(errors[:MOST_ERRORS]) + (f"; and {more:,} more" if more > 0 else "")
+        lines = [f"line {line}: {error}" for line, error in errors.items()]
+        text = "; ".join(lines[:MOST_ERRORS]) + (f"; and {more:,} more" if more > 0 else "")
         raise TableError(
             f"{len(errors):,} of {len(table.rows):,} rows cannot be read: {text}.", "Nothing was imported."
         )
@@ -186,10 +189,22 @@ def table_results(table: CsvRows, mapping: TableMapping) -> list[TableResult]:
     return sorted(found, key=lambda one: one.line)
 
 
-def row_errors(table: CsvRows, mapping: TableMapping) -> list[str]:
-    """Return why rows cannot be read, each with its line; raise TableError for a mapping that cannot be used."""
+@dataclass(frozen=True, slots=True)
+class TableCheck:
+    """How a table is read through a mapping: the errors by the lines of their rows, and the runs and trials in it."""
+
+    errors: Mapping[int, str]
+    runs: int
+    trials: int
+
+
+def check_table(table: CsvRows, mapping: TableMapping) -> TableCheck:
+    """Return how a table is read; raise TableError for a mapping that cannot be used."""
     mapping.check()
-    return _Reader(table, mapping).errors
+    reader = _Reader(table, mapping)
+    read = {key: trials for key, trials in reader.groups.items() if any(trial.figures for trial in trials)}
+    trials = sum(bool(trial.figures) for each in read.values() for trial in each)
+    return TableCheck(reader.errors, len({key[:2] for key in read}), trials)
 
 
 def _output(trial: _Trial, test: str, configuration: str, mapping: TableMapping) -> ToolOutput:
@@ -209,13 +224,13 @@ class _Reader:
         self._table, self._mapping = table, mapping
         self._measured = mapping.measured()
         self.groups: dict[_Key, list[_Trial]] = {}
-        self.errors: list[str] = []
+        self.errors: dict[int, str] = {}
         self._values: Counter[tuple[_Key, str]] = Counter()
         for line, cells in table.rows:
             try:
                 self._take_row(line, cells)
             except (_RowError, UnitError) as error:
-                self.errors.append(f"line {line}: {str(error).rstrip('.')}")
+                self.errors[line] = str(error).rstrip(".")
 
     def _column(self, role: Role) -> str | None:
         return next(iter(self._mapping.named(role)), None)
@@ -257,7 +272,7 @@ class _Reader:
             raise _RowError(f"metric “{name[:60]}” has no unit; give --map '{name[:60]}=NAME:UNIT:higher' or =ignore")
         of, cell = self._measured[name], row[self._column(Role.VALUE) or ""]
         units = self._column(Role.UNIT)
-        if units is not None and not row[units] and cell.lower() not in _MISSING:
+        if units is not None and not row[units] and cell.lower() not in MISSING:
             raise _RowError("its unit is empty")
         trials = self.groups.setdefault(key, [])
         number = self._values[key, of.metric.name]
@@ -278,10 +293,10 @@ class _Reader:
     def _number(self, cell: str, unit: str, of: Measured) -> float | None:
         """Return the value of a cell in the unit of its metric; None if it is missing; raise _RowError."""
         decimal = self._mapping.decimal
-        if cell.lower() in _MISSING:
+        if cell.lower() in MISSING:
             return None
         if decimal is None and ("," in cell or (self._table.delimiter == ";" and "." in cell)):
-            raise _RowError(f"“{cell[:40]}” may have a decimal comma; give --decimal comma or point")
+            raise _RowError(f"“{cell[:40]}” may have a decimal comma; state the separator (--decimal)")
         match = (_COMMA if decimal is Decimal.COMMA else _POINT).match(cell)
         if match is None:
             raise _RowError(f"“{cell[:40]}” of {of.metric.name} is not a number")
@@ -318,7 +333,7 @@ def _date(cell: str, role: str) -> datetime:
         date = datetime.strptime(cell, form) if form else datetime.fromisoformat(cell)  # noqa: DTZ007 (set below)
         return (date if date.tzinfo else date.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError):
-        raise _RowError(f"“{cell[:40]}” is not a date; write 2026-11-28, or give the column date:%d.%m.%Y") from None
+        raise _RowError(f"“{cell[:40]}” is not a date; write 2026-11-28, or state its format (date:%d.%m.%Y)") from None
 
 
 class CsvTable(ReadOnlySuite):
@@ -351,6 +366,12 @@ class CsvTable(ReadOnlySuite):
     def metrics_of(self, values: Values) -> tuple[Metric, ...]:
         """Return the metrics of the mapping, in its order; those of no table for a mapping that was redacted."""
         try:
-            return tuple(one.metric for one in mapping_of(str(values["mapping"])).measured().values())
+            return _metrics(str(values["mapping"]))
         except (KeyError, TableError):
             return self.metrics
+
+
+@lru_cache(maxsize=64)
+def _metrics(mapping: str) -> tuple[Metric, ...]:
+    """Return the metrics of a stored mapping: checks ask for them dozens of times for each trial."""
+    return tuple(one.metric for one in mapping_of(mapping).measured().values())

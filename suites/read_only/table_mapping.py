@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from suites.errors import BenchwrightError
+from suites.quantities import first_upper
 from suites.units import Unit, typed_unit
 from suites.vocab import Better, Metric, MetricKind
 
-_METRIC_NAME = re.compile(r"[a-z][a-z0-9_]{0,59}")
+_METRIC_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,59}")
 _PERCENTILE = re.compile(r"(?:.*_)?p(\d{1,2}(?:_\d{1,3})?)$")
 _TIMES = frozenset({Unit.SECOND, Unit.MILLISECOND, Unit.MICROSECOND, Unit.NANOSECOND})
 
@@ -154,14 +155,23 @@ def _measured(column: str, text: str) -> Measured:
         )
     name, unit, better = parts
     if not _METRIC_NAME.fullmatch(name):
-        raise TableError(f"“{name[:60]}” is not a name of a metric.", "Use a-z, 0-9 and _, as in latency_p99.")
+        raise TableError(f"“{name[:60]}” is not a name of a metric.", "Use letters, digits and _, as in latency_p99.")
     known = typed_unit(unit)
     if known is None:
         raise TableError(
             f"Column “{column[:60]}”: “{unit[:30]}” is not a unit.", f"Use one of {', '.join(Unit)}, IOPS."
         )
+    typed, name = name, name.lower()
     kind = MetricKind.TIME if known[1] in _TIMES else MetricKind.SHARE if known[1] is Unit.PERCENT else MetricKind.RATE
     match = _PERCENTILE.match(name) if kind is MetricKind.TIME else None
     percentile = float(match[1].replace("_", ".")) if match else None
-    title = name.replace("_", " ").capitalize()
+    title = _title(typed, f"{column} {unit}")
     return Measured(Metric(name, title, known[1], Better(better), kind, percentile, least=None), known[0])
+
+
+def _title(name: str, beside: str) -> str:
+    """Return the title of a metric: its name as typed; words in lower case as they are `beside`: IOPS for iops."""
+    spelled = {word.lower(): word for word in re.findall(r"[A-Za-z0-9]+", beside)}
+    words = [spelled.get(word, word) for word in name.split("_") if word]
+    title = " ".join(words)
+    return first_upper(title) if words[0].isalpha() else title  # not “P99”

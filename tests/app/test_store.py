@@ -74,6 +74,16 @@ def test_a_run_comes_back_as_it_was_recorded(store: Store) -> None:
     assert store.output(RUN, 2) == {"stdout": b"fio: trial 2\n"}
 
 
+def test_a_run_that_was_queued_as_a_whole_comes_back_as_well(store: Store) -> None:
+    events = list(run_events.run_events(RUN, (1000.0, 1100.0)))
+    with store.recorder(RUN) as recorder:
+        for event in events:
+            recorder.defer(event)
+    assert store.load(RUN).summary.state is State.DONE
+    assert store.output(RUN, 2) == {"stdout": b"fio: trial 2\n"}
+    assert [sample.time for sample in store.telemetry(RUN)["web-1"]] == [1000.0, 2000.0]
+
+
 def test_the_library_shows_one_line_for_a_run(store: Store) -> None:
     record(store, RUN, run_events.run_events(RUN, (1000.0, 1100.0, 1200.0)))
     (line,) = store.runs()

@@ -4,6 +4,7 @@ import hashlib
 import json
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from click.testing import CliRunner, Result
@@ -13,6 +14,7 @@ from app.outputs.files import judged_bytes
 from app.outputs.tables import GivenMapping
 from app.rejudging.rejudge import NotJudgedError, new_verdicts
 from app.saved_mappings import MAPPINGS_FILE, SavedMappings
+from app.store.run_writer import RunWriter
 from app.store.store import Store
 from suites.read_only.csv_table import MOST_ROWS, read_table, table_results
 from suites.read_only.table_mapping import Decimal, TableError, TableMapping, mapping_of
@@ -72,6 +74,14 @@ def test_a_table_is_a_run_of_each_host_and_date_and_its_rows_are_trials(tmp_path
     assert one.read_from.sha256 == hashlib.sha256(TABLE.encode()).hexdigest()
     assert stored.imported_content(first["run"]) == TABLE.encode()
     stored.close()
+
+
+def test_a_run_of_many_rows_is_stored_at_once(tmp_path: Path) -> None:
+    text = "Host;IOPS\n" + "".join(f"web-1;{1000 + number}\n" for number in range(20))
+    roles = ("--map", "Host=host", "--map", "IOPS=IOPS:IOPS:higher")
+    with patch.object(RunWriter, "write", autospec=True, side_effect=RunWriter.write) as write:
+        assert call(tmp_path, "import", file_of(tmp_path, text), *roles).exit_code == 0
+    assert write.call_count == 1  # two for each row took milliseconds each
 
 
 def test_the_next_table_with_the_same_columns_needs_no_mapping(tmp_path: Path) -> None:
@@ -190,6 +200,22 @@ def test_a_mapping_is_stored_exactly(tmp_path: Path) -> None:
     (tmp_path / MAPPINGS_FILE).write_text("[mine]\nheader = 5\n")
     with pytest.raises(TableError, match="mine"):
         saved.read()
+
+
+@pytest.mark.parametrize(
+    ("column", "role", "title"),
+    [
+        ("IOPS", "IOPS:IOPS:higher", "IOPS"),
+        ("rate", "read_IOPS:IOPS:higher", "Read IOPS"),
+        ("Read IOPS", "read_iops:1/s:higher", "Read IOPS"),
+        ("p99 (ms)", "p99:ms:lower", "p99"),
+        ("x", "latency_p99:ms:lower", "Latency p99"),
+    ],
+)
+def test_the_title_of_a_metric_has_the_case_typed(column: str, role: str, title: str) -> None:
+    (measured,) = TableMapping(frozenset({column}), {column: role}).measured().values()
+    assert measured.metric.title == title
+    assert measured.metric.name == role.partition(":")[0].lower()
 
 
 def test_prose_and_outputs_of_tools_are_no_tables() -> None:

@@ -23,6 +23,7 @@ from suites.verdict import Trust
 from widgets.jobs import BackgroundJob
 from widgets.library.figure_table import FigureTable
 from widgets.live.log_view import LogView
+from widgets.outputs.mapping_dialog import MappingDialog
 from widgets.page import Page
 from widgets.parts.boxes import column_in, fill, in_row, row_in
 from widgets.parts.controls import push_button
@@ -42,11 +43,15 @@ from widgets.theme import SPACE, icon
 PASTED = "pasted text"
 """Name of a text from the clipboard."""
 
+UNMAPPED = "Its columns have no mapping: choose Columns…"
+
 _CANNOT_TELL = f"{first_upper(Trust.UNDECIDED.value)}: "
 
 HOST_DATA_TIP = (
     "Facts of the host (benchwright facts --json), and text of vmstat, iostat -x or sar -u, started with the test"
 )
+
+COLUMNS_TIP = "Roles, units and directions of the columns of the selected table"
 
 SHOW_EVERY = 0.2
 """Seconds between two updates of the table while files are read."""
@@ -54,9 +59,10 @@ SHOW_EVERY = 0.2
 
 @dataclass(frozen=True, slots=True)
 class ResultRow:
-    """A result of a file; without one, the file and why there is none."""
+    """A result of a file; without one, the file and why there is none. `origin` is what the file was read from."""
 
     file: JudgedFile
+    origin: Source
     output: JudgedOutput | None = None
 
     @property
@@ -85,7 +91,7 @@ class ResultRow:
     def reason(self) -> str:
         """What decides the verdict: its first finding, the options that would decide it, or why there is no result."""
         if self.output is None:
-            return self.file.problem
+            return UNMAPPED if self.file.unmapped and self.file.mapping is None else self.file.problem
         if self.trust is Trust.UNVERIFIED:
             return ""
         if self.output.deciding:
@@ -93,10 +99,15 @@ class ResultRow:
         verdict = self.output.verdict
         return verdict.findings[0].title if verdict.findings else verdict.summary.removeprefix(_CANNOT_TELL)
 
+    @property
+    def is_table(self) -> bool:
+        """Whether it is of a table, whose columns can be mapped."""
+        return self.file.unmapped or self.file.mapping is not None
 
-def rows_of(file: JudgedFile) -> Sequence[ResultRow]:
+
+def rows_of(file: JudgedFile, origin: Source) -> Sequence[ResultRow]:
     """Return the results of a file, or the file without one."""
-    return [ResultRow(file, output) for output in file.outputs] or [ResultRow(file)]
+    return [ResultRow(file, origin, output) for output in file.outputs] or [ResultRow(file, origin)]
 
 
 COLUMNS: tuple[TableColumn[ResultRow], ...] = (
@@ -128,9 +139,9 @@ COLUMNS: tuple[TableColumn[ResultRow], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """The files read since the last, `done` of `total` so far."""
+    """The files read since the last, each with what it was read from, `done` of `total` so far."""
 
-    files: Sequence[JudgedFile]
+    files: Sequence[tuple[JudgedFile, Source]]
     done: int
     total: int
 
@@ -147,6 +158,7 @@ class JudgePage(Page):
         self._host = UNKNOWN_HOST
         self._rows: list[ResultRow] = []
         self._shown: ResultRow | None = None
+        self._asked: set[str] = set()  # SHA-256 of the tables whose columns were asked for
         self._imported: list[ImportedOutput] = []
         self._job: BackgroundJob | None = None
         self.table: Table[ResultRow] = Table("Judged results", TableModel(COLUMNS), identity=id)
@@ -166,6 +178,7 @@ class JudgePage(Page):
         self.host_words = Text(tone=Tone.MUTED, wrap=False)
         self.remove_button = push_button("Remove", lambda _checked: self.give_host_data(()), tip="Judge without it")
         self.import_button = push_button("Import as runs", lambda _checked: self.import_all())
+        self.columns_button = push_button("Columns…", lambda _checked: self.map_columns(), tip=COLUMNS_TIP)
         self.cancel_button = push_button("Cancel", lambda _checked: self.cancel())
         self.issues = self.drawer = IssuesDrawer("judge", IssueActions(fix=False, acknowledge=False))
         self._arrange()
@@ -209,7 +222,7 @@ class JudgePage(Page):
 
     def _judge_again(self) -> None:
         if self._sources and self.notice.isHidden():
-            self.judge(self._sources)
+            self._judge(self._sources)
 
     def paste(self) -> None:
         """Judge the text on the clipboard, or the files that were copied in a file manager."""
@@ -221,13 +234,37 @@ class JudgePage(Page):
         self.judge(paths or [OutputText(PASTED, data.text().encode("utf-8", "replace"))])
 
     def judge(self, sources: Sequence[Source]) -> None:
-        """Judge the outputs in files, folders and texts, in place of those shown."""
+        """Judge the outputs in files, folders and texts, in place of those shown; ask for tables without a mapping."""
+        self._asked.clear()
+        self._judge(sources)
+
+    def _judge(self, sources: Sequence[Source]) -> None:
         self._sources, self._rows = tuple(sources), []
         self.table.show_rows(self._rows)
         self._start(
             BackgroundJob(lambda: _judged(self._sources, self._host, self.workstation.saved_mappings.find), self),
             self._take_files,
+            self._ask_unmapped,
         )
+
+    def map_columns(self) -> None:
+        """Ask for the roles of the columns of the selected table, beginning with its mapping."""
+        row = self.table.current()
+        if row is None or not row.is_table:
+            return
+        name = row.file.source.name.rpartition(".")[0] or row.file.source.name
+        dialog = MappingDialog(self.workstation, row.origin, name, row.file.mapping, self)
+        dialog.mapped.connect(lambda _mapping: self._judge(self._sources))
+        opened(dialog)
+
+    def _ask_unmapped(self) -> None:
+        """Ask for the columns of the first table without a mapping; once that is saved, of the next one."""
+        unmapped = (row for row in self._rows if row.file.unmapped and row.file.mapping is None)
+        row = next((row for row in unmapped if row.file.source.sha256 not in self._asked), None)
+        if row is not None and self.isVisible():
+            self._asked.add(row.file.source.sha256)
+            self.table.select(id(row))
+            self.map_columns()
 
     def import_all(self) -> None:
         """Store each file with a result as a run."""
@@ -259,7 +296,7 @@ class JudgePage(Page):
             then()
 
     def _take_files(self, read: _Read) -> None:
-        self._rows += [row for file in read.files for row in rows_of(file)]
+        self._rows += [row for file, origin in read.files for row in rows_of(file, origin)]
         self.table.show_rows(self._rows)
         if self.table.current() is None and self._rows:
             self.table.selectRow(0)
@@ -294,7 +331,9 @@ class JudgePage(Page):
             results = sum(row.output is not None for row in self._rows)
             lines = sum(file.left_over for file in {id(row.file): row.file for row in self._rows}.values())
             unread = f", {count_text(lines, 'line')} of no known tool" if lines else ""
-            self.summary.setText(f"{count_text(results, 'result')}{unread}")
+            names = dict.fromkeys(row.file.mapping.name for row in self._rows if row.output and row.file.mapping)
+            mapped = f", mapping {', '.join(f'“{name}”' for name in names)}" if names else ""
+            self.summary.setText(f"{count_text(results, 'result')}{unread}{mapped}")
         self._show_current()
 
     def _host_text(self) -> str:
@@ -305,6 +344,7 @@ class JudgePage(Page):
 
     def _show_current(self) -> None:
         row = self.table.current()
+        self.columns_button.setVisible(row is not None and row.is_table and self._job is None)
         if row is self._shown:
             return
         self._shown = row
@@ -317,6 +357,8 @@ class JudgePage(Page):
         self.figures.show_run(replace(output.record, verdicts=(output.verdict,)))
         self.text.load({"stdout": output.found.text.encode()})
         notes = output.found.output.parsed.notes
+        if row is not None and row.file.mapping is not None:
+            notes = (f"Read with the mapping “{row.file.mapping.name}”.", *notes)
         self.notes.setText("\n".join(note for note in notes if note not in output.verdict.summary))
         self.notes.setVisible(bool(self.notes.text()))
         self.issues.clear()
@@ -324,8 +366,8 @@ class JudgePage(Page):
 
     def _arrange(self) -> None:
         bar = in_row(
-            self.open_button, self.paste_button, self.host_button, self.cancel_button, (self.summary, 1),
-            self.import_button, spacing=SPACE[1],
+            self.open_button, self.paste_button, self.host_button, self.columns_button, self.cancel_button,
+            (self.summary, 1), self.import_button, spacing=SPACE[1],
         )  # fmt: skip
         self._host_row = QWidget()
         fill(row_in(self._host_row, SPACE[1]), self.host_words, self.interval, self.remove_button, None)
@@ -371,10 +413,10 @@ def _judged(sources: Sequence[Source], host: KnownHost, mappings: MappingOf) -> 
     Yields them every SHOW_EVERY seconds, because the table is shown anew each time.
     """
     found = sources_in(sources)
-    files: list[JudgedFile] = []
+    files: list[tuple[JudgedFile, Source]] = []
     shown = time.monotonic()
     for number, source in enumerate(found, 1):
-        files.append(judged_source(source, host, mappings))
+        files.append((judged_source(source, host, mappings), source))
         if number == len(found) or time.monotonic() - shown >= SHOW_EVERY:
             yield _Read(files, number, len(found))
             files, shown = [], time.monotonic()

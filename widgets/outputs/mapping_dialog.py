@@ -1,0 +1,385 @@
+"""Dialog that maps the columns of a table: role, name, unit and direction of each, checked with every row."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QAbstractItemView, QComboBox, QDialog, QWidget
+
+from app.outputs.files import Source, table_in
+from app.outputs.table_draft import (
+    DATE_FORMATS,
+    MEASURED,
+    UNITS,
+    ColumnDraft,
+    DraftCheck,
+    MappingDraft,
+    as_metric,
+    check_draft,
+    first_cells,
+    known_draft,
+    proposed_draft,
+)
+from app.services import Workstation
+from suites.errors import BenchwrightError
+from suites.quantities import count_text, first_upper
+from suites.read_only.csv_table import Table as Content
+from suites.read_only.table_mapping import Decimal, Role, TableMapping
+from suites.vocab import Better
+from widgets.jobs import BackgroundJob
+from widgets.parts.boxes import fill, in_row
+from widgets.parts.controls import line_edit, push_button
+from widgets.parts.dialogs import button_row, dialog_column, fit
+from widgets.parts.notice import FieldMessage, Notice
+from widgets.parts.table import Table
+from widgets.parts.table_model import LEFT, RIGHT, TableColumn, TableModel
+from widgets.parts.text import Text, Tone
+from widgets.theme import SPACE, icon
+
+SIZE = (1040, 720)
+
+FIRST_ROWS, MOST_ERRORS, MOST_COLUMNS = 5, 50, 40
+"""Rows at the top of the preview, rows with errors below them, and columns of it."""
+
+LONGEST_CELL = 40
+"""Characters of a cell in the preview."""
+
+ROLES = {
+    MEASURED: "Metric",
+    Role.HOST: "Host",
+    Role.DATE: "Date",
+    Role.TEST: "Test",
+    Role.CONFIGURATION: "Configuration",
+    Role.METRIC: "Names of metrics",
+    Role.VALUE: "Values",
+    Role.UNIT: "Units",
+    Role.IGNORED: "Ignored",
+}
+"""The roles to choose from, as they are shown."""
+
+IN_ROWS = (MEASURED, Role.IGNORED)
+"""The roles of a name in a column of metrics."""
+
+ISO = "ISO 8601"
+
+EXPLANATION = (
+    "Give each column a role. Roles, units and directions proposed from the header and the first rows count when you "
+    "save. The next table with these columns is read alike."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnRow:
+    """A column of the table, or a name in its column of metrics, with what was chosen for it."""
+
+    name: str
+    in_rows: bool
+    first: str
+    draft: ColumnDraft
+    problem: str
+
+    @property
+    def key(self) -> tuple[bool, str]:
+        """What tells it from the others."""
+        return self.in_rows, self.name
+
+
+@dataclass(frozen=True, slots=True)
+class PreviewRow:
+    """A row of the table by its line, and why it cannot be read."""
+
+    line: int
+    cells: Sequence[str]
+    error: str
+
+
+def _name(row: ColumnRow) -> str:
+    return f"{row.name} (in rows)" if row.in_rows else row.name
+
+
+def _role(row: ColumnRow) -> str:
+    return ROLES.get(row.draft.role, "Not chosen")
+
+
+def _if_measured(text: Callable[[ColumnDraft], str]) -> Callable[[ColumnRow], str]:
+    return lambda row: text(row.draft) if row.draft.role == MEASURED else ""
+
+
+def _metric_or_form(row: ColumnRow) -> str:
+    return (row.draft.form or ISO) if row.draft.role == Role.DATE else row.draft.metric_name()
+
+
+COLUMNS: tuple[TableColumn[ColumnRow], ...] = (
+    TableColumn("Column", _name, mark=lambda row: icon("error") if row.problem else None, bold=True, width=170),
+    TableColumn("First values", lambda row: row.first, tone="muted", hide_order=2, width=170),
+    TableColumn("Role", _role, tone=lambda row: "" if row.draft.role else "error", width=120),
+    TableColumn("Name", _metric_or_form, width=130),
+    TableColumn("Unit", _if_measured(lambda draft: draft.unit), width=70),
+    TableColumn("Better", _if_measured(lambda draft: draft.better), width=70),
+    TableColumn("Problem", lambda row: row.problem, stretch=True, least=150, tone="error", hide_order=1),
+)
+
+
+PREVIEW = (
+    TableColumn[PreviewRow](
+        "Line",
+        lambda row: str(row.line),
+        align=RIGHT,
+        tone="muted",
+        mark=lambda row: icon("error") if row.error else None,
+    ),
+    TableColumn[PreviewRow](
+        "Problem", lambda row: row.error, width=300, tone="error", needed=lambda rows: any(row.error for row in rows)
+    ),
+)
+"""The columns of the preview before those of the table."""
+
+
+class MappingDialog(QDialog):
+    """The columns of a table, what was chosen for the selected ones, and a preview of the rows.
+
+    The table is read, and each change checked with all of its rows, in the background.
+    """
+
+    mapped = Signal(object)
+    """A mapping was saved: the TableMapping."""
+
+    def __init__(
+        self,
+        workstation: Workstation,
+        source: Source,
+        name: str,
+        known: TableMapping | None = None,
+        parent: QWidget | None = None,
+    ) -> None:
+        """Map the table in `source`, called `name`: begin with the `known` mapping, or what its header proposes."""
+        super().__init__(parent)
+        self._workstation = workstation
+        self._content: Content | None = None
+        self._draft = MappingDraft({})
+        self._checked: DraftCheck | None = None
+        self._job: BackgroundJob | None = None
+        self._filling = False
+        self.setWindowTitle("Map columns")
+        fit(self, SIZE)
+        several = QAbstractItemView.SelectionMode.ExtendedSelection
+        self.columns = Table("Columns", TableModel(COLUMNS), identity=lambda row: row.key, selection=several)
+        self.preview = Table("Rows", TableModel[PreviewRow](()), selection=QAbstractItemView.SelectionMode.NoSelection)
+        self.role, self.unit, self.better, self.form = QComboBox(), QComboBox(), QComboBox(), QComboBox()
+        self.metric_name = line_edit("Name of the metric", tip="Letters, digits and _, such as latency_p99")
+        self.decimal = QComboBox()
+        self.name = line_edit("Name of the mapping", text=known.name if known else name, maxLength=60)
+        self.message, self.outcome, self.notice = FieldMessage(), FieldMessage(), Notice()
+        self.ignore_button = push_button(
+            "Ignore the others", self._ignore, tip="Ignore all columns without a role", autoDefault=False
+        )
+        self.save_button = push_button("Save and judge", self._save, primary=True, default=True, enabled=False)
+        self.close_button = push_button("Cancel", self.reject, autoDefault=False)
+        self._fill_choices()
+        self._arrange(name)
+        self._connect()
+        self._show_editor()
+
+        def read() -> tuple[Content, MappingDraft]:
+            content = table_in(source)
+            return content, proposed_draft(content) if known is None else known_draft(known)
+
+        BackgroundJob(read, self).start(self._take, self._fail)
+
+    def _take(self, read: tuple[Content, MappingDraft]) -> None:
+        self._content, self._draft = read
+        self._show_columns()
+        self._show_preview()
+        self.columns.selectRow(0)
+        self._check()
+
+    def _fail(self, error: BenchwrightError) -> None:
+        self.save_button.setEnabled(False)
+        self.notice.show_error(error)
+
+    def _set(self, **changes: str) -> None:
+        """Change the drafts of the selected columns."""
+        if self._filling:
+            return
+        for row in self.columns.chosen():
+            draft = replace(row.draft, **changes)
+            draft = as_metric(row.name, draft) if "role" in changes else draft
+            self._draft = self._draft.having(row.name, draft, in_rows=row.in_rows)
+        self._show_columns()
+        self._show_editor()
+        self._check()
+
+    def _ignore(self) -> None:
+        """Ignore the columns without a role."""
+        self._draft = self._draft.ignoring_rest()
+        self._show_columns()
+        self._show_editor()
+        self._check()
+
+    def _set_decimal(self) -> None:
+        self._draft = replace(self._draft, decimal=self.decimal.currentData())
+        self._check()
+
+    def _check(self) -> None:
+        """Check the draft with all rows in the background; one check at a time, the last draft last."""
+        content, draft = self._content, self._draft
+        self.save_button.setEnabled(False)
+        if content is None or self._job is not None:
+            return
+        self._checked = None
+        job = self._job = BackgroundJob(lambda: check_draft(content, draft), self)
+        job.start(lambda found: self._take_check(draft, found), self._fail, finished=self._end_check)
+
+    def _take_check(self, of: MappingDraft, found: DraftCheck) -> None:
+        if of is self._draft:
+            self._draft, self._checked = found.draft, found
+
+    def _end_check(self) -> None:
+        self._job = None
+        if self._checked is None:
+            self._check()
+            return
+        self._show_columns()
+        self._show_editor()
+        self._show_preview()
+        self._show_outcome(self._checked)
+
+    def _save(self) -> None:
+        if self._checked is None or not self._checked.usable:
+            return
+        mapping, kept = self._draft.mapping(self.name.text()), self._workstation.saved_mappings
+        self.save_button.setEnabled(False)
+        self.notice.hide()
+        BackgroundJob(lambda: kept.keep(mapping), self).start(self._end, self._fail)
+
+    def _end(self, mapping: TableMapping) -> None:
+        self.mapped.emit(mapping)
+        self.accept()
+
+    def _show_columns(self) -> None:
+        both = ((False, self._draft.columns), (True, self._draft.names))
+        self.columns.show_rows(
+            ColumnRow(name, in_rows, "" if in_rows else self._first(name), draft, draft.problem())
+            for in_rows, drafts in both
+            for name, draft in drafts.items()
+        )
+        self.ignore_button.setEnabled(any(not one.role for one in self._draft.columns.values()))
+
+    def _first(self, name: str) -> str:
+        """Return the first values of a column."""
+        return "" if self._content is None else ", ".join(first_cells(self._content, name)[:3])[:120]
+
+    def _show_editor(self) -> None:
+        """Show what was chosen for the first selected column in the fields that its role has."""
+        rows = self.columns.chosen()
+        draft = rows[0].draft if rows else ColumnDraft()
+        self._filling = True
+        for part in (self.role, *self._metric_parts, *self._date_parts):
+            part.setEnabled(bool(rows))
+        self._offer_roles(IN_ROWS if any(row.in_rows for row in rows) else tuple(ROLES))
+        self.role.setCurrentIndex(max(0, self.role.findData(draft.role)))
+        self.better.setCurrentIndex(max(0, self.better.findData(draft.better)))
+        if self.metric_name.text() != draft.name:
+            self.metric_name.setText(draft.name)
+        for field, text in ((self.unit, draft.unit), (self.form, draft.form or ISO)):
+            if field.currentText().strip() != text.strip():
+                field.setEditText(text)
+        self.metric_name.setEnabled(len(rows) == 1)
+        for part in self._metric_parts:
+            part.setVisible(draft.role == MEASURED)
+        for part in self._date_parts:
+            part.setVisible(draft.role == Role.DATE)
+        problem = rows[0].problem if len(rows) == 1 else ""
+        self.message.show_message("error", problem) if problem else self.message.clear()
+        self._filling = False
+
+    def _offer_roles(self, roles: Sequence[str]) -> None:
+        if self.role.count() == 1 + len(roles):
+            return
+        self.role.clear()
+        self.role.addItem("Not chosen", "")
+        for role in roles:
+            self.role.addItem(ROLES[role], str(role))
+
+    def _show_preview(self) -> None:
+        """Show the first rows of the table, and those that cannot be read."""
+        if (content := self._content) is None:
+            return
+        errors = {} if self._checked is None else self._checked.errors
+        wrong = dict(islice(errors.items(), MOST_ERRORS))
+        rows = [
+            PreviewRow(line, cells, errors.get(line, ""))
+            for number, (line, cells) in enumerate(content.rows)
+            if number < FIRST_ROWS or line in wrong
+        ]
+        names = content.header[:MOST_COLUMNS]
+        numeric = [bool(cells := first_cells(content, name)) and cells[0][:1].isdigit() for name in names]
+        each = (_cell_column(number, name, right=numeric[number]) for number, name in enumerate(names))
+        self.preview.show_rows(rows, (*PREVIEW, *each))
+
+    def _show_outcome(self, found: DraftCheck) -> None:
+        """Show what would be read, or what keeps the table from being read."""
+        rows = 0 if self._content is None else len(self._content.rows)
+        self.save_button.setEnabled(found.usable)
+        if found.problems:
+            self.outcome.show_message("error", f"{count_text(len(found.problems), 'column')} to complete.")
+        elif found.problem:
+            self.outcome.show_message("error", found.problem)
+        elif found.errors:
+            wrong = f"{len(found.errors):,} of {count_text(rows, 'row')} cannot be read"
+            self.outcome.show_message("error", f"{wrong}: nothing of the table is read.")
+        else:
+            undated = all(one.role != Role.DATE for one in found.draft.columns.values())
+            begins = " Without a date, a run begins at its import." if undated else ""
+            text = f"{count_text(found.runs, 'run')} with {count_text(found.trials, 'trial')}.{begins}"
+            self.outcome.show_message("good", text)
+
+    def _fill_choices(self) -> None:
+        self.better.addItem("Not chosen", "")
+        for better in Better:
+            self.better.addItem(first_upper(better.value), better.value)
+        self.unit.addItems(list(UNITS))
+        self.form.addItems([ISO, *DATE_FORMATS])
+        for field in (self.unit, self.form):
+            field.setEditable(True)
+            field.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+        self.decimal.addItem("Not stated", None)
+        self.decimal.addItem("Point (1.5)", Decimal.POINT)
+        self.decimal.addItem("Comma (1,5)", Decimal.COMMA)
+        named = ((self.role, "Role"), (self.unit, "Unit"), (self.better, "Better"), (self.form, "Format of the dates"))
+        for field, title in (*named, (self.decimal, "Decimal separator")):
+            field.setAccessibleName(title)
+
+    def _connect(self) -> None:
+        self.columns.moved.connect(self._show_editor)
+        self.role.activated.connect(lambda _index: self._set(role=self.role.currentData()))
+        self.better.activated.connect(lambda _index: self._set(better=self.better.currentData()))
+        self.metric_name.textEdited.connect(lambda text: self._set(name=text))
+        self.unit.editTextChanged.connect(lambda text: self._set(unit=text))
+        self.form.editTextChanged.connect(lambda text: self._set(form="" if text.strip() == ISO else text))
+        self.decimal.activated.connect(lambda _index: self._set_decimal())
+
+    def _arrange(self, name: str) -> None:
+        label = [Text(title, Tone.MUTED, wrap=False) for title in ("Role", "Name", "Unit", "Better", "Dates as")]
+        self._metric_parts: list[QWidget] = [label[1], self.metric_name, label[2], self.unit, label[3], self.better]
+        self._date_parts: list[QWidget] = [label[4], self.form]
+        editor = in_row(
+            label[0], self.role, *self._metric_parts, *self._date_parts, None, self.ignore_button, spacing=SPACE[1]
+        )
+        below = in_row(
+            Text("Decimal separator", Tone.MUTED, wrap=False), self.decimal,
+            Text("Mapping", Tone.MUTED, wrap=False), (self.name, 1), spacing=SPACE[1],
+        )  # fmt: skip
+        rows = dialog_column(self, f"Columns of {name}")
+        fill(rows, Text(EXPLANATION, Tone.MUTED), (self.columns, 3), editor, self.message, (self.preview, 2))
+        fill(rows, self.outcome, self.notice, below, button_row(None, self.save_button, self.close_button))
+
+
+def _cell_column(number: int, name: str, *, right: bool) -> TableColumn[PreviewRow]:
+    """Return the column of the preview with the cells of a column of the table."""
+
+    def text(row: PreviewRow) -> str:
+        return row.cells[number][:LONGEST_CELL] if number < len(row.cells) else ""
+
+    return TableColumn(name[:LONGEST_CELL], text, align=RIGHT if right else LEFT, width=110)
