@@ -555,6 +555,22 @@ class LibraryServices(ABC):
 
         store_password(url, password)
 
+    def sign_in(self, url: ServerUrl, password: str) -> None:
+        """Connect to a library on a server with a password, which is kept in memory. Raises StoreError."""
+        from app.store.opening import check_driver
+
+        check_driver(url)
+        from app.store.server_connection import sign_in
+
+        sign_in(url, password)
+
+    @property
+    def stores_passwords(self) -> bool:
+        """Whether there is a keyring that encrypts. Asking it may take a second."""
+        from app.store.server_connection import KEYRING
+
+        return KEYRING.usable
+
     def delete_password(self, url: ServerUrl) -> bool:
         """Delete the password of a library from the system keyring; return whether there was one. Raises StoreError."""
         from app.store.opening import check_driver

@@ -6,6 +6,7 @@ from pathlib import Path
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app.events import Event, RunEnded, RunStarted, State, TelemetryRead, TrialEnded, TrialStarted
+from app.library_location import location_of
 from app.run_filter import parse_filter
 from app.services import Workstation
 from app.store.store import Store
@@ -20,6 +21,7 @@ from tests.widgets.library_runs import library, recalled
 from tests.widgets.test_library_newer import spoil_summaries
 from widgets.library.library_bar import LibraryBar
 from widgets.library.library_page import LibraryPage
+from widgets.library.open_dialog import OpenLibraryDialog
 from widgets.library.run_dialogs import DeleteQuestion, PinDialog
 from widgets.main_window import MainWindow
 from widgets.page import PageName
@@ -155,6 +157,16 @@ def _saved(stage: Stage) -> QWidget:
     return window
 
 
+def _sign_in(stage: Stage) -> QWidget:
+    url = location_of("postgresql+psycopg://ann@db.example.org/bench?sslmode=verify-full")
+    dialog = stage.keep(OpenLibraryDialog(stage.workstation, url))
+    dialog.show()
+    stage.settle()
+    dialog._offer_keyring(usable=True)
+    dialog.ask_password(refused=False)
+    return dialog
+
+
 def _pin(stage: Stage) -> QWidget:
     page = _opened(stage)[1]
     page.show_run("20260113-141230-e5f6")
@@ -237,6 +249,7 @@ SHOTS: list[Shot] = [
     ("library-newer", _newer),
     ("library-damaged", _damaged),
     ("library-saved", _saved),
+    ("library-sign-in", _sign_in),
     ("library-pin", _pin),
     ("library-delete", _delete),
     ("library-groups", _groups),

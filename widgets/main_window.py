@@ -111,7 +111,7 @@ class MainWindow(QMainWindow):
             page.status.connect(lambda text: self._show_status(page, text))
             page.library_damaged.connect(self.library_bar.show_damage)
             page.salvage_requested.connect(self.library_bar.choose_salvage_path)
-            page.other_library_requested.connect(self.library_bar.choose_library)
+            page.other_library_requested.connect(self.library_bar.choose_other)
             self.page_created.emit()
         self.sidebar.show_page(name)
         self.status_line.show_message(self._messages.get(shown, ""))

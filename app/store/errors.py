@@ -31,6 +31,14 @@ class StoreLostError(StoreError):
     """The library is missing, replaced or not writable; recorded events wait in memory."""
 
 
+class PasswordError(StoreLostError):
+    """The server of the library at `url` requires a password, or does not accept the one that it was given."""
+
+    def __init__(self, url: ServerUrl, reason: str, remedy: str) -> None:
+        super().__init__(f"The library {url} cannot be opened: {reason}.", remedy)
+        self.url = url
+
+
 class UnknownOutcomeError(StoreLostError):
     """The connection ended during a commit: whether that succeeded is not known."""
 

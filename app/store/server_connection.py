@@ -16,6 +16,9 @@ SCHEMA = "benchwright"
 
 KEYRING = SystemKeyring()
 
+TYPED: dict[str, str] = {}
+"""Passwords that the user typed and a server accepted, by account, for the life of the process."""
+
 _CONNECTION = {
     "connect_timeout": "5", "keepalives_idle": "10", "keepalives_interval": "5", "keepalives_count": "3",
     "tcp_user_timeout": "15000", "application_name": "benchwright", "client_encoding": "UTF8",
@@ -31,17 +34,22 @@ SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('sync
 
 
 def connect(url: ServerUrl) -> "psycopg.Connection[tuple[object, ...]]":
-    """Connect to the database of a library, with the password of the keyring if libpq finds none elsewhere.
+    """Connect to the database of a library, with the password typed, else that of libpq, else that of the keyring.
 
     Raises StoreError for a parameter that libpq does not know, psycopg.Error.
     """
+    typed = TYPED.get(account(url)) if TYPED else None
     try:
-        return psycopg.connect(conninfo.make_conninfo("", **_parameters(url)))
+        return _connected(url if typed is None else url.with_password(typed))
     except psycopg.OperationalError as error:
         stored = KEYRING.get(account(url)) if error.pgconn is not None and error.pgconn.needs_password else None
         if stored is None:
             raise
-    return psycopg.connect(conninfo.make_conninfo("", **{**_parameters(url), "password": stored}))
+    return _connected(url.with_password(stored))
+
+
+def _connected(url: ServerUrl) -> "psycopg.Connection[tuple[object, ...]]":
+    return psycopg.connect(conninfo.make_conninfo("", **_parameters(url)))
 
 
 def account(url: ServerUrl) -> str:
@@ -54,12 +62,18 @@ def account(url: ServerUrl) -> str:
     return f"password of the library {found.get('user', '')}@{server}:{found.get('port', '')}/{found.get('dbname', '')}"
 
 
-def store_password(url: ServerUrl, password: str) -> None:
-    """Store the password of a library in the keyring, after a connection with it. Raises StoreError."""
+def sign_in(url: ServerUrl, password: str) -> None:
+    """Connect with a password, and use it for all further connections of this process. Raises StoreError."""
     try:
-        connect(url.with_password(password)).close()
+        _connected(url.with_password(password)).close()
     except psycopg.Error as error:
         raise translated(error, url.with_password(password)) from error
+    TYPED[account(url)] = password
+
+
+def store_password(url: ServerUrl, password: str) -> None:
+    """Sign in with the password of a library and store it in the keyring. Raises StoreError."""
+    sign_in(url, password)
     KEYRING.set(account(url), password)
     if KEYRING.get(account(url)) != password:
         raise StoreError(
@@ -69,7 +83,8 @@ def store_password(url: ServerUrl, password: str) -> None:
 
 
 def delete_password(url: ServerUrl) -> bool:
-    """Delete the password of a library from the keyring; return whether there was one. Raises StoreError."""
+    """Forget the password of a library, in the keyring, too; return whether that had it. Raises StoreError."""
+    TYPED.pop(account(url), None)
     found = KEYRING.get(account(url)) is not None
     if found:
         KEYRING.delete(account(url))

@@ -6,6 +6,7 @@ import psycopg
 
 from app.library_location import ServerUrl
 from app.store.errors import (
+    PasswordError,
     ReadOnlyError,
     StoreBusyError,
     StoreError,
@@ -39,6 +40,8 @@ def translated(error: BaseException | None, url: ServerUrl) -> StoreError:
             f"The library {url} is read-only: {reason}.",
             "To measure, pin or delete, use the primary server, or another library with --store.",
         )
+    if _is_about_password(error, reason):
+        return PasswordError(url, reason, _SIGN_IN)
     if isinstance(error, psycopg.OperationalError) and (not code or code.startswith(_LOST)):
         return StoreLostError(f"The connection to the library {url} failed: {reason}.", _remedy(reason))
     if code.startswith("28") or code == "3D000":
@@ -46,9 +49,14 @@ def translated(error: BaseException | None, url: ServerUrl) -> StoreError:
     return StoreError(f"The library {url} failed: {reason}.")
 
 
+def _is_about_password(error: BaseException | None, reason: str) -> bool:
+    """Return whether a connection failed for want of the right password: libpq has no code for that."""
+    if not isinstance(error, psycopg.OperationalError):
+        return False
+    return (error.pgconn is not None and error.pgconn.needs_password) or "password" in reason
+
+
 def _remedy(reason: str) -> str:
-    if "password" in reason:
-        return _SIGN_IN
     if "does not exist" in reason and "database" in reason:
         return "Create it with: createdb --encoding=UTF8 --template=template0 NAME"
     if "certificate" in reason or "SSL" in reason:

@@ -12,7 +12,7 @@ from app.cli.main import benchwright
 from app.library_location import ServerUrl, location_of
 from app.services import Workstation
 from app.store import server_connection
-from app.store.errors import StoreError
+from app.store.errors import PasswordError, StoreError
 from app.system_keyring import SERVICE, SystemKeyring
 from tests.app.keyring_in_memory import KeyringInMemory
 from tests.messages import messages
@@ -38,6 +38,7 @@ def server() -> Iterator[Server]:
 def keyring(monkeypatch: pytest.MonkeyPatch) -> KeyringInMemory:
     backend = KeyringInMemory()
     monkeypatch.setattr(server_connection, "KEYRING", SystemKeyring(backend))
+    monkeypatch.setattr(server_connection, "TYPED", {})
     for variable in ("PGPASSWORD", "PGPASSFILE"):
         monkeypatch.delenv(variable, raising=False)
     return backend
@@ -121,6 +122,24 @@ def test_the_keyring_is_the_last_source(
     assert opens(server.url(), tmp_path)
     monkeypatch.setenv("PGPASSWORD", "wr0ng")
     assert not opens(server.url(), tmp_path)
+
+
+def test_a_password_typed_comes_first_and_stays_in_memory(
+    server: Server, keyring: KeyringInMemory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = location_of(server.url())
+    assert isinstance(url, ServerUrl)
+    with closing(Workstation(url, tmp_path / "hosts.toml")) as workstation:
+        with pytest.raises(PasswordError) as refused:
+            workstation.sign_in(url, "wr0ng")
+        assert "wr0ng" not in str(refused.value)
+        assert not opens(url.url, tmp_path)
+        workstation.sign_in(url, "secret")
+        monkeypatch.setenv("PGPASSWORD", "wr0ng")
+        assert opens(url.url, tmp_path)
+        assert keyring.kept == {}
+        assert not workstation.delete_password(url)
+        assert not opens(url.url, tmp_path)
 
 
 def test_accounts_differ_by_role_server_and_database_only(monkeypatch: pytest.MonkeyPatch) -> None:

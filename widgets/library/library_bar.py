@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal, SignalInstance
-from PySide6.QtWidgets import QFileDialog, QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QFileDialog, QPushButton, QWidget
 
 from app.events import LibraryChanged
-from app.library_location import SCHEME, Location, expanded, location_of
+from app.library_location import Location, LocationError
 from app.services import Workstation
 from suites.errors import BenchwrightError
 from suites.quantities import count_text
 from widgets.jobs import BackgroundJob
+from widgets.library.open_dialog import OpenLibraryDialog, open_with_password
 from widgets.library.run_rows import list_runs
 from widgets.parts.boxes import column_in
 from widgets.parts.controls import push_button
@@ -60,8 +61,11 @@ class Unreadable(QWidget):
         return state
 
     def _closed(self, error: BenchwrightError) -> EmptyState:
+        from app.store.errors import PasswordError
+
         text = f"{error.message} {error.remedy}".strip()
-        return EmptyState("The library cannot be read", text, "Open another…", self._choose.emit, icon="error")
+        action = "Sign in…" if isinstance(error, PasswordError) else "Open another…"
+        return EmptyState("The library cannot be read", text, action, self._choose.emit, icon="error")
 
 
 _FILES = "Libraries (*.sqlite3);;All files (*)"
@@ -93,6 +97,8 @@ class LibraryBar(Notice):
         self.is_measuring: Callable[[], bool] = lambda: False
         self._lost, self._lost_path = "", workstation.library_location
         self._topic, self._listed = _Topic.RUN, True
+        self._asking: OpenLibraryDialog | None = None
+        self._asked: Location | None = None  # the library whose password was asked for unrequested
         self.save_button = QPushButton("Salvage…")
         self.save_as_button = QPushButton("Save as…")
         self.other_button = push_button("Open another…", self.choose_library, tip="Open another library or create one")
@@ -129,9 +135,15 @@ class LibraryBar(Notice):
             self.show_message("info", newer.message, newer.remedy)
 
     def show_unlisted(self, error: BenchwrightError) -> None:
-        """Show that the list of runs cannot be read because of `error`."""
+        """Show that the list of runs cannot be read because of `error`; ask for a password that is missing."""
+        from app.store.errors import PasswordError
+
         self._listed = False
         self.show_damage(error)
+        location = self._workstation.library_location
+        if isinstance(error, PasswordError) and self._asked != location:  # once: the library is read again and again
+            self._asked = location
+            self._ask_password(location, refused=False)
 
     def show_listed(self) -> None:
         """Show that the list of runs was read; damage that it was read despite of stays shown."""
@@ -221,27 +233,41 @@ class LibraryBar(Notice):
         """Ask for the library of another Benchwright, and what to do with it."""
         ask_for_file(self, "Import runs", self.open_dropped, _BUNDLES.split(";;"))
 
+    def choose_other(self) -> None:
+        """Ask for another library in place of one that cannot be read: a file in place of a file."""
+        if isinstance(self._workstation.library_location, Path):
+            self.choose_library()
+        else:
+            self.choose_location()
+
     def choose_location(self) -> None:
         """Ask for another library, in a file or on a server, and open it."""
-        text = (
-            f"A file, which is created if it is missing, or {SCHEME}://USER@HOST/DATABASE. A password is read from "
-            "~/.pgpass or PGPASSWORD."
-        )
-        question = QuestionDialog("Open a library", text, "Open", self)
-        field = QLineEdit(str(self._workstation.library_location))
-        question.form.addRow("Library", field)
+        self._ask_location(self._workstation.library_location)
+
+    def _ask_location(self, location: Location) -> OpenLibraryDialog:
+        question = OpenLibraryDialog(self._workstation, location, self)
         question.add_extra_button("Browse…", self.choose_library)
         question.make_default(question.accept_button)
-        question.accepted.connect(lambda: self._open_named(field.text().strip()))
-        opened(question)
-        field.setFocus()
-        field.selectAll()
+        question.accepted.connect(lambda: self._open_answer(question))
+        return opened(question)
 
-    def _open_named(self, text: str) -> None:
+    def _open_answer(self, question: OpenLibraryDialog) -> None:
         try:
-            self.open_library(expanded(location_of(text)))
-        except BenchwrightError as error:
+            location, password = question.answer()
+        except LocationError as error:
             self.show_failure(error.message, error.remedy)
+            return
+        self.open_library(location, password, keep=question.keeps)
+
+    def _ask_password(self, url: Location, *, refused: bool) -> None:
+        """Ask for the password of a library on a server; only one question is open at a time."""
+        if self._asking is None:
+            self._asking = self._ask_location(url)
+            self._asking.ask_password(refused=refused)
+            self._asking.finished.connect(self._end_asking)
+
+    def _end_asking(self) -> None:
+        self._asking = None
 
     def choose_library(self) -> None:
         """Ask for another library and open it."""
@@ -249,12 +275,26 @@ class LibraryBar(Notice):
         chooser.fileSelected.connect(lambda path: self.open_library(Path(path)))
         opened(chooser)
 
-    def open_library(self, path: Location) -> None:
-        """Open the library at `path`; refused while a test is running."""
+    def open_library(self, location: Location, password: str = "", *, keep: bool = False) -> None:
+        """Open the library at `location`; refused while a test is running, unless it is the present one.
+
+        Asks again for a `password` that is missing or wrong; `keep` stores it in the system keyring.
+        """
         workstation = self._workstation
-        job = self._begin(lambda: workstation.open_library(path), "Opening…")
-        job.returned.connect(lambda _nothing: self._finish_open())
+        switches = location != workstation.library_location or not password
+        job = self._begin(
+            lambda: open_with_password(workstation, location, password, keep=keep), "Opening…", switches=switches
+        )
+        job.returned.connect(self._finish_open)
+        job.failed.connect(lambda error: self._ask_again(error, refused=bool(password)))
         job.start()
+
+    def _ask_again(self, error: BenchwrightError, *, refused: bool) -> None:
+        from app.store.errors import PasswordError
+
+        if isinstance(error, PasswordError):
+            self._dismiss()
+            self._ask_password(error.url, refused=refused)
 
     # Import runs of another library
 
@@ -317,10 +357,13 @@ class LibraryBar(Notice):
         self._offer(_Topic.FAILURE, self.close_button)
         self.show_message("good" if end.whole else "warning", end.text)
 
-    def _finish_open(self) -> None:
+    def _finish_open(self, not_kept: BenchwrightError | None) -> None:
         self.hide()
+        self._asked = None
         self.refresh()
         self.opened.emit()
+        if not_kept is not None:
+            self.show_failure(not_kept.message, not_kept.remedy)
 
     # Both
 
