@@ -20,6 +20,7 @@ from app.investigation import (
     InvestigationError,
     text_entry,
 )
+from app.library_rows import Annotation
 from app.services import Workstation
 from app.store.errors import StoreError
 from suites.verdict import Trust
@@ -200,6 +201,26 @@ def test_an_address_in_a_text_is_replaced_and_the_text_is_previewed(
         assert "at night." in path.read_text(), kind
     with workstation.redacted_investigation(found.id) as source:
         assert any("at night." in one.text for one in source.preview().kept)
+
+
+def test_a_redacted_text_that_repeats_a_text_of_a_run_stays(workstation: Workstation, tmp_path: Path) -> None:
+    asked, note, tag = "Is web-1 as fast after the kernel upgrade?", "The firmware of web-1 is the same.", "zq-tag"
+    record(workstation, replace(FIRST, run_id="20260103-000000-0003", question=asked, trust=None))
+    workstation.annotate({FIRST.run_id: Annotation(note=note, tags=(tag,))})
+    made = workstation.begin_investigation("Questions", asked)
+    entries = [workstation.entry_of([one], note) for one in (FIRST.run_id, "20260103-000000-0003")]
+    workstation.change_investigation(
+        made.id, lambda one: one.added(entries).written(CONCLUSION, f"Yes, see {tag} at 203.0.113.7.")
+    )
+    workstation.export_investigation_as(made.id, [("html", path := tmp_path / "r.html")])
+    target = Workstation(tmp_path / "target.sqlite3", tmp_path / "hosts.toml")
+    imported(target, path)
+    copy, named = target.investigation(made.id), {"web-1": "host-A", "203.0.113.7": "address-A"}
+    assert copy.question == asked.replace("web-1", named["web-1"])
+    assert notes(copy) == [note.replace("web-1", named["web-1"])] * 2
+    assert copy.conclusion == f"Yes, see {tag} at {named['203.0.113.7']}."
+    assert [target._store.load(run).plan.question for run in copy.runs] == ["", ""]
+    target.close()
 
 
 def test_markup_is_text_in_every_format(workstation: Workstation, found: Investigation, tmp_path: Path) -> None:
