@@ -269,6 +269,18 @@ def test_a_deleted_run_says_so(qtbot: QtBot, page: InvestigationPage, workstatio
     assert first.headline == f"Run deleted: {FIRST.run_id}."
 
 
+def test_a_malformed_investigation_is_named_beside_the_others(
+    qtbot: QtBot, page: InvestigationPage, workstation: Workstation
+) -> None:
+    with workstation._store.database.writing() as connection:
+        connection.exec_driver_sql("INSERT INTO investigations VALUES ('x', 'Broken', '2026', '[]')")
+    page.follow()
+    settle(qtbot)
+    assert [one.name for one in page.list.content.shown] == ["Upgrade"]
+    assert page.notice.isVisible()
+    assert "Broken" in page.notice.text()
+
+
 def test_a_report_is_written(qtbot: QtBot, page: InvestigationPage, tmp_path: Path) -> None:
     page.conclusion.setPlainText("Not stored yet.")
     page.write(tmp_path / "r.md")

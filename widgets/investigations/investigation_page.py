@@ -14,6 +14,7 @@ from app.investigation import (
     QUESTION,
     EntryKind,
     Investigation,
+    UnreadableInvestigation,
     text_entry,
 )
 from app.investigation_results import EntryResult
@@ -71,6 +72,7 @@ class InvestigationPage(Page):
         self._last_read: Sequence[Investigation] | None = None
         self._shown: Investigation | None = None
         self._entry = ""  # the id of that whose note is shown
+        self._unreadable: Sequence[UnreadableInvestigation] = ()
         self._wanted = ""
         self._results: dict[str, EntryResult] = {}
         self._reading: BackgroundJob | None = None
@@ -114,13 +116,17 @@ class InvestigationPage(Page):
     def activated(self) -> None:
         """Read the investigations and all results again."""
         self.notice.hide()
+        self._unreadable = ()
         self._results.clear()
         self.follow()
 
     def follow(self) -> None:
         """Read the investigations, which may have changed, and the results of the shown one."""
-        job = self._listing = BackgroundJob(self.workstation.investigations, self)
-        job.returned.connect(lambda found: self._show_list(found) if job is self._listing else None)
+        workstation = self.workstation
+        job = self._listing = BackgroundJob(
+            lambda: (workstation.investigations(), workstation.unreadable_investigations()), self
+        )
+        job.returned.connect(lambda found: self._show_list(*found) if job is self._listing else None)
         job.start(failed=self._fail)
 
     def show_investigation(self, number: str) -> None:
@@ -149,9 +155,10 @@ class InvestigationPage(Page):
             self._forget_withdrawn(key)
         return tuple(self._unstored.values())
 
-    def _show_list(self, found: Sequence[Investigation]) -> None:
+    def _show_list(self, found: Sequence[Investigation], unreadable: Sequence[UnreadableInvestigation]) -> None:
         self._found = found
-        self._stack.setCurrentIndex(1 if found else 0)
+        self._show_unreadable(unreadable)
+        self._stack.setCurrentIndex(1 if found or unreadable else 0)
         self.list.show_rows(found)
         if self._wanted or (found and self.list.current() is None):
             self.list.select(self._wanted or found[0].id)
@@ -160,6 +167,15 @@ class InvestigationPage(Page):
         self._show_current()
         self._read_results(everything=found == self._last_read)  # else a run has changed, or its verdict
         self._last_read = found
+
+    def _show_unreadable(self, unreadable: Sequence[UnreadableInvestigation]) -> None:
+        """Name the investigations that the list lacks, once."""
+        if unreadable and unreadable != self._unreadable:
+            first = unreadable[0]
+            more = f" {count_text(len(unreadable) - 1, 'other')} cannot be read either." if len(unreadable) > 1 else ""
+            remedy = f"The others are listed. Delete it with: benchwright investigation delete {first.id}"
+            self.notice.show_message("warning", f"{first.text}{more}", remedy)
+        self._unreadable = unreadable
 
     def _show_current(self) -> None:
         """Show the current investigation; texts that are not stored yet stay."""
