@@ -11,13 +11,14 @@ from enum import StrEnum
 
 from app.records import PREFIX
 from suites.errors import BenchwrightError
+from suites.quantities import count_text
 
 NAME, QUESTION, CONCLUSION = "name", "question", "conclusion"
 FIELDS = (NAME, QUESTION, CONCLUSION)
 """Texts of an investigation, besides the notes of its entries."""
 
 LONGEST_NAME = 120
-LONGEST_TEXT = 100_000
+LONGEST_TEXT = 64 * 1024
 MOST_ENTRIES = 500
 """Bounds in characters and entries: a library may come from another computer."""
 
@@ -149,6 +150,32 @@ class Investigation:
         """Return it without some entries."""
         gone = set(entry_ids)
         return replace(self, entries=tuple(one for one in self.entries if one.id not in gone))
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadableInvestigation:
+    """An investigation of which only `id` and `name` can be read; `reason` is a sentence."""
+
+    id: str
+    name: str
+    reason: str
+
+    @property
+    def text(self) -> str:
+        """What cannot be read and why."""
+        return f"The investigation “{self.name}” ({self.id[:SHORT]}) cannot be read: {self.reason}"
+
+
+def check_entries(found: Investigation) -> None:
+    """Raise InvestigationError unless entries have ids of their own and as many runs as their kind needs."""
+    if len({one.id for one in found.entries} | {*FIELDS}) < len(found.entries) + len(FIELDS):
+        raise InvestigationError("Two entries have the same id.")
+    if len(found.entries) > MOST_ENTRIES:
+        raise InvestigationError(f"It has {len(found.entries):,} entries; the limit is {MOST_ENTRIES}.")
+    for number, one in enumerate(found.entries, 1):
+        given = len(one.selectors)
+        if not {EntryKind.TEXT: given == 0, EntryKind.RUN: given == 1, EntryKind.COMPARISON: given > 1}[one.kind]:
+            raise InvestigationError(f"Entry {number}, a {one.kind}, has {count_text(given, 'run')}.")
 
 
 def new_id() -> str:

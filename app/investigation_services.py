@@ -5,7 +5,14 @@ from __future__ import annotations
 from abc import ABC
 from typing import TYPE_CHECKING
 
-from app.investigation import EntryKind, Investigation, InvestigationEntry, InvestigationError, new_id
+from app.investigation import (
+    EntryKind,
+    Investigation,
+    InvestigationEntry,
+    InvestigationError,
+    UnreadableInvestigation,
+    new_id,
+)
 from app.library_services import LibraryServices
 
 if TYPE_CHECKING:
@@ -23,8 +30,12 @@ class InvestigationServices(LibraryServices, ABC):
     """Threads, blocking and errors are as in app.services. `word` is the id or the name of an investigation."""
 
     def investigations(self) -> list[Investigation]:
-        """Return every investigation, the last changed first."""
+        """Return every investigation that can be read, the last changed first."""
         return self._store.investigations()
+
+    def unreadable_investigations(self) -> list[UnreadableInvestigation]:
+        """Return the malformed investigations, which investigations() leaves out."""
+        return self._store.unreadable_investigations()
 
     def investigation(self, word: str) -> Investigation:
         """Return an investigation. Raises StoreError for none or several of a name."""
@@ -44,7 +55,7 @@ class InvestigationServices(LibraryServices, ABC):
         return self._store.change_investigation(word, change)
 
     def delete_investigation(self, word: str) -> Investigation:
-        """Delete an investigation; its runs stay. Return it, for restore_investigation()."""
+        """Delete an investigation, also an unreadable one; its runs stay. Return it, for restore_investigation()."""
         return self._store.remove_investigation(word)
 
     def restore_investigation(self, found: Investigation) -> Investigation:

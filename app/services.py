@@ -375,7 +375,8 @@ class Workstation(HostServices):
             copy = Workstation(path, Path(folder) / "hosts.toml")
             try:
                 if about is not None:
-                    copy.restore_investigation(self._redacted_investigation(about, renamed))
+                    inside = redaction.inside_texts.text
+                    copy.restore_investigation(self._redacted_investigation(about, renamed, inside))
                 selectors = [",".join(selector_of(one, renamed) for one in group) for group in chosen]
                 shown = renamed(reason) if Keep.TEXTS in keep else "reason left out" if reason.strip() else ""
                 yield RedactedRuns(
@@ -389,8 +390,10 @@ class Workstation(HostServices):
         with self.redacted(runs, keep) as source:
             return source.preview()
 
-    def _redacted_investigation(self, found: Investigation, renamed: Callable[[str], str]) -> Investigation:
-        """Return an investigation with its texts and selectors as in a redacted copy.
+    def _redacted_investigation(
+        self, found: Investigation, renamed: Callable[[str], str], inside: Callable[[str], str]
+    ) -> Investigation:
+        """Return an investigation with titles and selectors `renamed` as in a redacted copy, and names `inside` texts.
 
         Entries of deleted runs lose their titles: what their names were is not known any more.
         """
@@ -400,13 +403,13 @@ class Workstation(HostServices):
 
         def entry_of(entry: InvestigationEntry) -> InvestigationEntry:
             if not known.issuperset(entry.runs):
-                return replace(entry, title="", note=renamed(entry.note))
+                return replace(entry, title="", note=inside(entry.note))
             groups = self._selection.chosen(entry.selectors) if entry.selectors else []
             selectors = tuple(",".join(selector_of(one, renamed) for one in group) for group in groups)
-            return replace(entry, selectors=selectors, title=renamed(entry.title), note=renamed(entry.note))
+            return replace(entry, selectors=selectors, title=renamed(entry.title), note=inside(entry.note))
 
         return replace(
-            found, name=renamed(found.name), question=renamed(found.question), conclusion=renamed(found.conclusion),
+            found, name=inside(found.name), question=inside(found.question), conclusion=inside(found.conclusion),
             entries=tuple(map(entry_of, found.entries)),
         )  # fmt: skip
 

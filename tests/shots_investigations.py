@@ -1,4 +1,4 @@
-"""Pictures of the page Investigations: empty, with entries of every kind, and the dialog that adds runs."""
+"""Pictures of the page Investigations: empty, with entries of every kind, its dialogs."""
 
 from PySide6.QtWidgets import QApplication, QWidget
 
@@ -7,6 +7,7 @@ from tests.shot_stage import Shot, Stage, opened
 from tests.widgets.library_runs import library
 from widgets.investigations.add_dialog import AddDialog
 from widgets.investigations.investigation_page import InvestigationPage
+from widgets.investigations.unstored_texts import UnstoredDialog
 from widgets.library.library_page import LibraryPage
 from widgets.main_window import MainWindow
 
@@ -57,8 +58,21 @@ def _add(stage: Stage) -> QWidget:
     return next(one for one in QApplication.topLevelWidgets() if isinstance(one, AddDialog))
 
 
+def _unstored(stage: Stage) -> QWidget:
+    window = several(stage)
+    page = window.pages.investigations
+    if page is None or (current := page.list.current()) is None:
+        raise LookupError("no investigation is shown")
+    page.conclusion.setPlainText("Yes: the p99 has doubled.\nThe rate is the same.")
+    stage.workstation.change_investigation(current.id, lambda one: one.written(CONCLUSION, "Perhaps."))
+    window.close()
+    stage.settle()
+    return next(one for one in window.findChildren(UnstoredDialog) if one.isVisible())
+
+
 SHOTS: list[Shot] = [
     ("investigations-1-empty", _empty),
     ("investigations-2-several", several),
     ("investigations-3-add", _add),
+    ("investigations-4-unstored", _unstored),
 ]

@@ -18,6 +18,7 @@ from widgets import jobs, settings
 from widgets.command_palette import CommandPalette, menu_entries
 from widgets.dropped_files import DroppedFiles
 from widgets.hosts.host_bars import DetachedBar
+from widgets.investigations.unstored_texts import TextGuard
 from widgets.library.library_bar import LibraryBar
 from widgets.library_digests import LibraryDigests
 from widgets.menus import build_menus, corner_buttons
@@ -46,9 +47,6 @@ if TYPE_CHECKING:
 SIZE = (1280, 800)
 SMALLEST = (896, 480)
 
-SAVING = 3.0
-"""Seconds that closing waits at most for a text that was typed to be stored."""
-
 
 class MainWindow(QMainWindow):
     """The main window. Shows pages and connects them to each other."""
@@ -64,6 +62,7 @@ class MainWindow(QMainWindow):
         self.digests = LibraryDigests(workstation, self)
         self.pages = Pages(workstation, self.asker, self, self.undo, self.digests)
         self.closing = CloseGuard(self, lambda: self.pages.live, self._show_waiting)
+        self._typed = TextGuard(self, lambda: self.pages.investigations, self._stay_open)
         self.sidebar = Sidebar()
         self._stack = QStackedWidget()
         self.frame = SidebarSplitter(self.sidebar, self._stack)
@@ -225,15 +224,13 @@ class MainWindow(QMainWindow):
         return handled
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        """Close, or ask first if a run is under way."""
-        if not self.closing.allowed():
+        """Close, or ask first if a run is under way or a typed text is not stored."""
+        if not (self.closing.allowed() and self._typed.allowed()):
             event.ignore()
             return
         if self.pages.live is not None:
             self.pages.live.runs.hold()
         settings.put("geometry", self.saveGeometry())
-        for job in () if self.pages.investigations is None else self.pages.investigations.flush():
-            job.wait(SAVING)
         self.asker.close()
         for job in jobs.running():
             job.cancel()
@@ -358,6 +355,13 @@ class MainWindow(QMainWindow):
         CommandPalette(
             self.workstation, menu_entries(self.menuBar()), self.pages.show_host, self.pages.show_run, self._inside
         )
+
+    def _stay_open(self) -> None:
+        """Let the user go on where the window has waited to close."""
+        self.closing.reset()
+        self._inside.setEnabled(True)
+        self.menuBar().setEnabled(True)
+        self._show_summary()
 
     def _show_waiting(self, text: str) -> None:
         self._inside.setEnabled(False)

@@ -77,6 +77,10 @@ class CloseGuard:
         self._ask_to_close_anyway() if self._closing else self._ask_to_stop()
         return False
 
+    def reset(self) -> None:
+        """Forget that the window was to close: it stays open."""
+        self._closing = self._free = False
+
     def stop_and_close(self) -> None:
         """Stop the runs and close the window when they have ended."""
         live = self._measuring()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from app.cli.common import Whole, json_verb, plain, print_json, print_table, verb
+from app.cli.common import Whole, json_verb, plain, print_json, print_note, print_table, verb
 from app.cli.exchange import print_redaction
 from app.formats import investigation_to_json
 from app.investigation import (
@@ -61,12 +61,14 @@ def new(workstation: Workstation, name: str, question: str, *, as_json: bool) ->
 @investigation.command("list")
 @json_verb("investigations")
 def list_investigations(workstation: Workstation, *, as_json: bool) -> None:
-    """List the investigations, the last changed first."""
-    found = workstation.investigations()
+    """List the investigations, the last changed first. Unreadable ones are named on standard error."""
+    found, unreadable = workstation.investigations(), workstation.unreadable_investigations()
+    for one in unreadable:
+        print_note(f"{one.text} Delete it with: benchwright investigation delete {one.id}")
     if as_json:
         print_json([investigation_to_json(one) for one in found])
         return
-    if not found:
+    if not found and not unreadable:
         click.echo(plain("No investigations. Begin one with: benchwright investigation new NAME"))
         return
     rows = [[one.name, str(len(one.entries)), one.changed[:16].replace("T", " "), one.id] for one in found]

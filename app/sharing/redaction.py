@@ -73,6 +73,9 @@ _PROMPT = re.compile(r"^[ \t]*(\S[^\n]{0,160}?)[ \t]*[$#%>❯➜✗][ \t]+(?:sud
 _VALUE_OF_LINE = re.compile(r"^(?:[^=\[#;\n]*=|(?=[\[#;]))([^\n]*)", re.MULTILINE)
 """What the user wrote in a line of a job file: the value of an option, a section, a comment."""
 
+_OWN_TEXTS = frozenset({"question", "note", "reason", "text"})
+"""Kinds of values that are texts of the user and identify nothing as a whole."""
+
 MOST_ORIGINS = 3
 """Origins of a value that are noted in a preview."""
 
@@ -95,9 +98,18 @@ class Redaction:
         """The replacement of all that was added."""
         return Replacement(self._strong, self._weak)
 
+    @cached_property
+    def inside_texts(self) -> Replacement:
+        """The replacement for texts that are kept: a question or note of a run stays where they repeat it."""
+        strong, weak = (
+            {value: new for value, new in of.items() if self._kinds[value] not in _OWN_TEXTS}
+            for of in (self._strong, self._weak)
+        )
+        return Replacement(strong, weak)
+
     def replaced(self) -> tuple[Redacted, ...]:
         """Return what was replaced so far, most places first in each kind."""
-        counts = self.replacement.counts
+        counts = self.replacement.counts + self.inside_texts.counts
         values = {**self._weak, **self._strong}
         found = [
             Redacted(self._kinds[value], value, new, counts[value], tuple(self._origins[value])[:MOST_ORIGINS])
@@ -109,7 +121,8 @@ class Redaction:
 
     def ordinary(self) -> tuple[str, ...]:
         """Return the values that were replaced as names only, as they are ordinary words too."""
-        return tuple(sorted(value for value in self._weak if self.replacement.counts[value]))
+        counts = self.replacement.counts + self.inside_texts.counts
+        return tuple(sorted(value for value in self._weak if counts[value]))
 
     @contextmanager
     def origin(self, where: str) -> Iterator[None]:
@@ -384,11 +397,15 @@ class Redaction:
                 self._value(part, "path")
 
     def _value(self, value: str, kind: str, new: str | None = None) -> None:
-        """Add a value, unless it has its new name already or is in _PUBLIC_NAMES."""
+        """Add a value, unless it has its new name already or is in _PUBLIC_NAMES.
+
+        A text of the user that is found to be a name too, such as a tag, becomes one.
+        """
         value = value.strip()
         if not value or value in _PUBLIC_NAMES or value in {".", ".."}:
             return
-        if value in self._strong or value in self._weak:
+        known = self._kinds.get(value)
+        if known is not None and (known not in _OWN_TEXTS or kind in _OWN_TEXTS):
             self._origins[value][self._where] = None
             return
         if _is_address(value) and _is_local(value):
@@ -403,9 +420,11 @@ class Redaction:
                 self._origins[other] = {self._where: None}
         (self._weak if weak else self._strong)[value] = new
         self._kinds[value] = kind
-        self._origins[value] = {self._where: None}
+        self._origins.setdefault(value, {})[self._where] = None
 
     def _known(self, value: str) -> str | None:
+        if self._kinds.get(value) in _OWN_TEXTS:
+            return None
         return self._strong.get(value) or self._weak.get(value)
 
     def _next(self, kind: str) -> str:

@@ -1,19 +1,20 @@
 """Investigations in the library. They outlive their runs."""
 
-import json
 from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from sqlalchemy import Connection, delete, insert, select
 
-from app.formats import FormatError, investigation_from_json, investigation_to_json
+from app.formats import SIZE_LIMIT, FormatError, investigation_from_json, investigation_to_json, read_json
 from app.investigation import (
-    CONCLUSION,
-    MOST_ENTRIES,
+    FIELDS,
+    LONGEST_NAME,
     NAME,
     QUESTION,
     Investigation,
     InvestigationError,
+    UnreadableInvestigation,
+    check_entries,
     checked,
     new_id,
 )
@@ -21,14 +22,24 @@ from app.store import schema
 from app.store.errors import StoreError
 from app.store.rows import storable, to_text
 from app.timestamps import now
+from suites.quantities import quantity
 
 _TABLE = schema.investigations
 
 
 def investigations(connection: Connection) -> list[Investigation]:
-    """Return every investigation, the last changed first."""
-    query = select(_TABLE.c.id, _TABLE.c.content).order_by(_TABLE.c.changed.desc(), _TABLE.c.id)
-    return [decoded(number, text) for number, text in connection.execute(query)]
+    """Return every investigation that can be read, the last changed first."""
+    return [one for one in _every(connection) if isinstance(one, Investigation)]
+
+
+def unreadable(connection: Connection) -> list[UnreadableInvestigation]:
+    """Return the investigations that investigations() leaves out."""
+    return [one for one in _every(connection) if isinstance(one, UnreadableInvestigation)]
+
+
+def _every(connection: Connection) -> list[Investigation | UnreadableInvestigation]:
+    query = select(_TABLE.c.id, _TABLE.c.name, _TABLE.c.content).order_by(_TABLE.c.changed.desc(), _TABLE.c.id)
+    return [decoded(*row) for row in connection.execute(query)]
 
 
 def known_runs(connection: Connection, wanted: Collection[str]) -> frozenset[str]:
@@ -38,8 +49,15 @@ def known_runs(connection: Connection, wanted: Collection[str]) -> frozenset[str
 
 
 def find(connection: Connection, word: str) -> Investigation:
-    """Return the investigation with an id, else a name. Raises StoreError for none or several."""
-    every = investigations(connection)
+    """Return the investigation with an id, else a name. Raises StoreError for none, several, or an unreadable one."""
+    found = _find(connection, word)
+    if isinstance(found, UnreadableInvestigation):
+        raise StoreError(found.text, f"Delete it with: benchwright investigation delete {found.id}")
+    return found
+
+
+def _find(connection: Connection, word: str) -> Investigation | UnreadableInvestigation:
+    every = _every(connection)
     found = [one for one in every if one.id == word] or [one for one in every if one.name == word]
     if not found:
         raise StoreError(f"There is no investigation “{word[:80]}”.", "List them with: benchwright investigation list")
@@ -53,7 +71,7 @@ def begin(connection: Connection, name: str, question: str = "") -> Investigatio
     """Store a new investigation. Raises InvestigationError for an invalid name or one that is taken."""
     made = now()
     found = Investigation(new_id(), checked(NAME, name), checked(QUESTION, question), created=made, changed=made)
-    if any(one.name == found.name for one in investigations(connection)):
+    if any(one.name == found.name for one in _every(connection)):
         raise InvestigationError(f"There is an investigation “{found.name}” already.", "Choose another name.")
     return keep(connection, found)
 
@@ -71,50 +89,58 @@ def change(
 
 
 def remove(connection: Connection, word: str) -> Investigation:
-    """Delete an investigation; its runs stay. Return it, for keep()."""
-    found = find(connection, word)
+    """Delete an investigation; its runs stay. Return it, for keep(); of an unreadable one only id and name."""
+    found = _find(connection, word)
     _delete(connection, found.id)
-    return found
+    return found if isinstance(found, Investigation) else Investigation(found.id, found.name)
 
 
 def keep(connection: Connection, found: Investigation) -> Investigation:
-    """Store an investigation that the library does not have, and return it."""
-    row = {
-        "id": found.id, "name": found.name, "changed": found.changed,
-        "content": to_text(investigation_to_json(found)),
-    }  # fmt: skip
+    """Store an investigation that the library lacks, and return it. Raises InvestigationError if it is too large."""
+    content = to_text(investigation_to_json(found))
+    if len(content) > SIZE_LIMIT:
+        raise InvestigationError(
+            f"The investigation has {quantity(len(content))}: nothing was stored.",
+            f"The limit is {quantity(SIZE_LIMIT)}. Begin another investigation.",
+        )
+    row = {"id": found.id, "name": found.name, "changed": found.changed, "content": content}
     connection.execute(insert(_TABLE).values(storable(row)))
     return found
 
 
-def decoded(number: str, text: str) -> Investigation:
-    """Return an investigation from its stored JSON. Raises StoreError if it is malformed."""
+def decoded(number: object, name: object, text: object) -> Investigation | UnreadableInvestigation:
+    """Return an investigation from its row; a malformed one as unreadable."""
     try:
-        found = investigation_from_json(json.loads(text))
-        ids = {entry.id for entry in found.entries}
-        if found.id != number or len(ids) != len(found.entries) or len(ids) > MOST_ENTRIES:
-            raise ValueError(found.id)  # noqa: TRY301 (reported as what json and cattrs raise)
-        for where in (NAME, QUESTION, CONCLUSION, *ids):
+        if not isinstance(text, str):
+            raise FormatError("Its content is not text.")  # noqa: TRY301 (reported as what is below)
+        found = investigation_from_json(read_json(text, "Its content"))
+        if found.id != number:
+            raise FormatError("Its id is that of another.")  # noqa: TRY301
+        check_entries(found)
+        for where in (*FIELDS, *(one.id for one in found.entries)):
             checked(where, found.text(where))
-    except (FormatError, InvestigationError, ValueError, TypeError, RecursionError) as error:
-        raise StoreError(f"The investigation {str(number)[:80]} is malformed.") from error
+    except (FormatError, InvestigationError) as error:
+        reason = error.message.removeprefix("The investigation: ")
+        return UnreadableInvestigation(str(number), str(name)[:LONGEST_NAME], reason)
     return found
 
 
 def copy_missing(old: Connection, new: Connection) -> tuple[list[str], list[str]]:
     """Copy the investigations that a library lacks; return what was added, and what was not with the reason."""
     added, refused = [], []
-    stored = {one.id: one for one in investigations(new)}
-    for number, text in old.execute(select(_TABLE.c.id, _TABLE.c.content).order_by(_TABLE.c.changed)):
-        try:
-            found = decoded(number, text)
-        except StoreError:
-            refused.append(f"investigation {str(number)[:80]}: malformed")
-            continue
-        if found.id not in stored:
-            keep(new, found)
-            added.append(f"investigation {found.name}")
-        elif stored[found.id] != found:
+    stored = {one.id: one for one in _every(new)}
+    for found in reversed(_every(old)):
+        known = stored.get(found.id)
+        if isinstance(found, UnreadableInvestigation):
+            refused.append(f"investigation {found.name}: {found.reason.rstrip('.')}")
+        elif known is None:
+            try:
+                keep(new, found)
+            except InvestigationError as error:
+                refused.append(f"investigation {found.name}: {error.message.rstrip('.')}")
+            else:
+                added.append(f"investigation {found.name}")
+        elif known != found:
             refused.append(f"investigation {found.name}: this library has another version of it")
     return added, refused
 

@@ -55,16 +55,8 @@ def _pinned(connection: Connection) -> dict[str, str]:
 
 
 def _investigated(connection: Connection) -> dict[str, str]:
-    """Return the name of the last changed investigation that has a run, by run. Malformed ones name no runs."""
-    found: dict[str, str] = {}
-    table = schema.investigations.c
-    for number, text in connection.execute(select(table.id, table.content).order_by(table.changed, table.id)):
-        try:
-            one = investigations.decoded(number, text)
-        except StoreError:
-            continue  # it must not stop every deletion
-        found |= dict.fromkeys(one.runs, one.name)
-    return found
+    """Return the name of the last changed investigation that has a run, by run. Unreadable ones name no runs."""
+    return {run: one.name for one in reversed(investigations.investigations(connection)) for run in one.runs}
 
 
 def refuse_locked(connection: Connection, run: str) -> None:

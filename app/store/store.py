@@ -126,6 +126,7 @@ class Store:
     missing_evidence = _reading(stored_evidence.missing)
     known_runs = _reading(investigations.known_runs)
     find_investigation = _reading(investigations.find)
+    unreadable_investigations = _reading(investigations.unreadable)
 
     load = _reading_run(record_reader.record)
     samples = _reading_run(run_reader.samples)

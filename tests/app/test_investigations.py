@@ -20,6 +20,7 @@ from app.investigation import (
     InvestigationError,
     text_entry,
 )
+from app.library_rows import Annotation
 from app.services import Workstation
 from app.store.errors import StoreError
 from suites.verdict import Trust
@@ -202,6 +203,26 @@ def test_an_address_in_a_text_is_replaced_and_the_text_is_previewed(
         assert any("at night." in one.text for one in source.preview().kept)
 
 
+def test_a_redacted_text_that_repeats_a_text_of_a_run_stays(workstation: Workstation, tmp_path: Path) -> None:
+    asked, note, tag = "Is web-1 as fast after the kernel upgrade?", "The firmware of web-1 is the same.", "zq-tag"
+    record(workstation, replace(FIRST, run_id="20260103-000000-0003", question=asked, trust=None))
+    workstation.annotate({FIRST.run_id: Annotation(note=note, tags=(tag,))})
+    made = workstation.begin_investigation("Questions", asked)
+    entries = [workstation.entry_of([one], note) for one in (FIRST.run_id, "20260103-000000-0003")]
+    workstation.change_investigation(
+        made.id, lambda one: one.added(entries).written(CONCLUSION, f"Yes, see {tag} at 203.0.113.7.")
+    )
+    workstation.export_investigation_as(made.id, [("html", path := tmp_path / "r.html")])
+    target = Workstation(tmp_path / "target.sqlite3", tmp_path / "hosts.toml")
+    imported(target, path)
+    copy, named = target.investigation(made.id), {"web-1": "host-A", "203.0.113.7": "address-A"}
+    assert copy.question == asked.replace("web-1", named["web-1"])
+    assert notes(copy) == [note.replace("web-1", named["web-1"])] * 2
+    assert copy.conclusion == f"Yes, see {tag} at {named['203.0.113.7']}."
+    assert [target._store.load(run).plan.question for run in copy.runs] == ["", ""]
+    target.close()
+
+
 def test_markup_is_text_in_every_format(workstation: Workstation, found: Investigation, tmp_path: Path) -> None:
     first = found.entries[0].id
     workstation.change_investigation(
@@ -228,8 +249,80 @@ def test_merge_adds_names_and_refuses(workstation: Workstation, found: Investiga
     workstation.close()
     change_file(workstation.library_path, "UPDATE investigations SET id = 'x', content = '[]'")
     *_, last = own.merge_library(workstation.library_path)
-    assert last.refused == ("investigation x: malformed",)
+    (refused,) = last.refused
+    assert refused.startswith(f"investigation {found.name}: ")
     own.close()
+
+
+MALFORMED = {
+    "other": ("{", "JSON"),
+    "fields": (json.dumps({"format": "benchwright-investigation/1", "id": "fields", "name": 5}), "name"),
+    "runs": (
+        json.dumps({"format": "benchwright-investigation/1", "id": "runs", "name": "n", "entries": [{
+            "id": "e", "kind": "run", "selectors": []}]}),
+        "0 runs",
+    ),
+}  # fmt: skip
+"""Stored contents by id, with a word of the reason why each cannot be read."""
+
+
+@pytest.fixture
+def malformed(workstation: Workstation, found: Investigation) -> Workstation:
+    with workstation._store.database.writing() as connection:
+        for number, (content, _) in MALFORMED.items():
+            values = (number, f"name of {number}", "2026-01-01", content)
+            connection.exec_driver_sql("INSERT INTO investigations VALUES (?, ?, ?, ?)", values)
+    return workstation
+
+
+def test_malformed_investigations_hide_no_other_and_are_named(malformed: Workstation, found: Investigation) -> None:
+    assert malformed.investigations() == [found]
+    unreadable = {one.id: one for one in malformed.unreadable_investigations()}
+    assert set(unreadable) == set(MALFORMED)
+    for number, one in unreadable.items():
+        assert one.name == f"name of {number}"
+        assert MALFORMED[number][1] in one.reason
+    with pytest.raises(StoreError, match=r"name of other.*JSON"):
+        malformed.investigation("other")
+    with pytest.raises(InvestigationError):
+        malformed.begin_investigation("name of other")
+    assert malformed.change_investigation(found.id, lambda one: one.written(CONCLUSION, "No."))[1].conclusion == "No."
+    assert malformed._store.kept()[FIRST.run_id] == f"investigation {found.name}"
+    malformed.close()
+    listed = benchwright("--store", str(malformed.library_path), "investigation", "list")
+    assert listed.status == DONE
+    assert found.name in listed.out
+    assert all(f"name of {number}" in listed.err for number in MALFORMED)
+    deleted = benchwright("--store", str(malformed.library_path), "investigation", "delete", "name of other")
+    assert deleted.status == DONE
+    assert {one.id for one in malformed.unreadable_investigations()} == set(MALFORMED) - {"other"}
+
+
+def test_an_import_names_malformed_investigations_on_either_side(malformed: Workstation, tmp_path: Path) -> None:
+    own = Workstation(tmp_path / "own.sqlite3", tmp_path / "own" / "hosts.toml")
+    with own._store.database.writing() as connection:
+        values = ("other", "mine", "2026-01-01", "[]")
+        connection.exec_driver_sql("INSERT INTO investigations VALUES (?, ?, ?, ?)", values)
+    malformed.close()
+    last = imported(own, malformed.library_path)
+    assert len(last.runs) == 2
+    assert len(last.added) == 1
+    assert {one.partition(": ")[0] for one in last.left_out} == {f"investigation name of {one}" for one in MALFORMED}
+    assert [one.name for one in own.unreadable_investigations()] == ["mine"]
+    own.close()
+
+
+def test_the_longest_text_is_read_again(workstation: Workstation, found: Investigation) -> None:
+    text = "x" * LONGEST_TEXT
+    workstation.change_investigation(found.id, lambda one: one.written(CONCLUSION, text))
+    assert workstation.investigation(found.id).conclusion == text
+
+
+def test_more_text_than_can_be_read_again_is_refused(workstation: Workstation, found: Investigation) -> None:
+    texts = [text_entry("\u4e00" * LONGEST_TEXT) for _ in range(90)]
+    with pytest.raises(InvestigationError):
+        workstation.change_investigation(found.id, lambda one: one.added(texts))
+    assert workstation.investigation(found.id) == found
 
 
 def test_it_is_part_of_a_backup_and_seen_by_other_windows(

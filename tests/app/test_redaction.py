@@ -507,3 +507,11 @@ def test_the_reason_to_compare_runs_that_differ_is_redacted(
     if not keep:
         workstation.export_redacted_html([RUN, other], tmp_path / "y.html", overruled=reason)
         assert b"Overruled: reason left out" in (tmp_path / "y.html").read_bytes()
+
+
+def test_a_tag_that_names_a_host_of_a_later_run_is_replaced_as_a_host() -> None:
+    redaction = Redaction()
+    redaction._text("zq-two", "note", "")
+    redaction.add_host("zq-two", None)
+    assert redaction.replacement.text("on zq-two now") == "on host-A now"
+    assert redaction.inside_texts.text("zq-two") == "host-A"

@@ -1,5 +1,6 @@
 """The page Investigations: entries are added, put in order and noted; nothing that was typed is lost."""
 
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,14 +12,17 @@ from pytestqt.qtbot import QtBot
 from app.investigation import CONCLUSION, QUESTION, Investigation, text_entry
 from app.services import Workstation
 from suites.verdict import Trust
+from tests.small_disk import fill, small_disk
 from tests.widgets.library_runs import Made, record
 from widgets import jobs
 from widgets.investigations.add_dialog import EACH, AddDialog
 from widgets.investigations.investigation_page import InvestigationPage
+from widgets.investigations.unstored_texts import UnstoredDialog, text_of
 from widgets.library.library_page import LibraryPage
 from widgets.main_window import MainWindow
 from widgets.page import PageName
 
+__all__ = ["small_disk"]
 pytestmark = pytest.mark.usefixtures("idle")
 Keep = Callable[[QWidget], QWidget]
 FIRST = Made("20260101-000000-0001", trust=Trust.VALID)
@@ -123,7 +127,92 @@ def test_closing_stores_what_was_typed_just_before(
 ) -> None:
     qtbot.keyClicks(page.conclusion, "at the last moment")
     window.close()
+    qtbot.waitUntil(lambda: not window.isVisible())
     assert workstation.investigation(found.id).conclusion == "at the last moment"
+
+
+def asked(window: MainWindow) -> UnstoredDialog:
+    """Return the question about texts that are not stored, once it is asked."""
+    return next(one for one in window.findChildren(UnstoredDialog) if one.isVisible())
+
+
+def close_and_wait(qtbot: QtBot, window: MainWindow) -> UnstoredDialog:
+    window.close()
+    qtbot.waitUntil(lambda: any(one.isVisible() for one in window.findChildren(UnstoredDialog)))
+    settle(qtbot)
+    return asked(window)
+
+
+@pytest.mark.parametrize("small_disk", ["4m"], indirect=True)
+def test_what_a_full_disk_cannot_store_is_shown_and_saved_elsewhere(
+    qtbot: QtBot, keep: Keep, small_disk: Path, tmp_path: Path
+) -> None:
+    workstation = Workstation(small_disk / "runs.sqlite3", tmp_path / "hosts.toml")
+    record(workstation, FIRST)
+    made = workstation.begin_investigation("Upgrade", "Faster?")
+    entries = [workstation.entry_of([FIRST.run_id], "before"), text_entry("a text")]
+    workstation.change_investigation(made.id, lambda one: one.added(entries))
+    window = MainWindow(workstation)
+    keep(window)
+    window.show()
+    page = window.show_page(PageName.INVESTIGATIONS)
+    assert isinstance(page, InvestigationPage)
+    page.activated()
+    settle(qtbot)
+    ballast = fill(small_disk)
+    note, conclusion = "n" * 60_000, "c" * 60_000
+    page.entries.selectRow(0)
+    page.note.setPlainText(note)
+    page.entries.selectRow(1)
+    page.conclusion.setPlainText(conclusion)
+    dialog = close_and_wait(qtbot, window)
+    assert note in dialog.view.toPlainText()
+    assert conclusion in dialog.view.toPlainText()
+    dialog.decline_button.click()
+    assert window.isVisible()
+    page.entries.selectRow(0)
+    assert (page.note.toPlainText(), page.conclusion.toPlainText()) == (note, conclusion)
+    window._typed.save(text_of(page.unstored), tmp_path / "kept.txt")
+    qtbot.waitUntil(lambda: not window.isVisible())
+    assert note in (tmp_path / "kept.txt").read_text()
+    assert conclusion in (tmp_path / "kept.txt").read_text()
+    window.show()
+    ballast.unlink()
+    page.conclusion.setPlainText("short")
+    window.close()  # with room again, the note is stored too
+    qtbot.waitUntil(lambda: not window.isVisible())
+    stored = workstation.investigation(made.id)
+    assert (stored.entries[0].note, stored.conclusion) == (note, "short")
+    workstation.close()
+
+
+def test_a_locked_library_stores_the_text_as_soon_as_it_is_free(
+    qtbot: QtBot, window: MainWindow, page: InvestigationPage, workstation: Workstation, found: Investigation
+) -> None:
+    window._typed._clock.setInterval(100)
+    other = sqlite3.connect(workstation.library_path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    qtbot.keyClicks(page.conclusion, "typed")
+    window.close()
+    qtbot.waitUntil(lambda: bool(window.findChildren(UnstoredDialog)))
+    assert window.isVisible()
+    other.execute("ROLLBACK")
+    other.close()
+    qtbot.waitUntil(lambda: not window.isVisible())
+    assert workstation.investigation(found.id).conclusion == "typed"
+
+
+def test_a_refused_text_is_asked_about_and_closing_without_it_keeps_the_other(
+    qtbot: QtBot, window: MainWindow, page: InvestigationPage, workstation: Workstation, found: Investigation
+) -> None:
+    page.question.setPlainText("Ours?")
+    workstation.change_investigation(found.id, lambda one: one.written(QUESTION, "Theirs?"))
+    dialog = close_and_wait(qtbot, window)
+    dialog.copy_button.click()
+    assert "Ours?" in QApplication.clipboard().text()
+    dialog.accept_button.click()
+    qtbot.waitUntil(lambda: not window.isVisible())
+    assert workstation.investigation(found.id).question == "Theirs?"
 
 
 def test_two_windows_lose_nothing(
@@ -171,13 +260,25 @@ def test_runs_are_added_from_the_library(qtbot: QtBot, window: MainWindow, works
 
 
 def test_a_deleted_run_says_so(qtbot: QtBot, page: InvestigationPage, workstation: Workstation) -> None:
-    with workstation._store.database.writing() as connection:  # an earlier Benchwright deletes runs of investigations
+    with workstation._store.database.writing() as connection:  # as in a library that lacks the run
         connection.exec_driver_sql("DELETE FROM runs WHERE id = ?", (FIRST.run_id,))
     page.activated()
     settle(qtbot)
     first = page.entries.content.shown[0].result
     assert first is not None
     assert first.headline == f"Run deleted: {FIRST.run_id}."
+
+
+def test_a_malformed_investigation_is_named_beside_the_others(
+    qtbot: QtBot, page: InvestigationPage, workstation: Workstation
+) -> None:
+    with workstation._store.database.writing() as connection:
+        connection.exec_driver_sql("INSERT INTO investigations VALUES ('x', 'Broken', '2026', '[]')")
+    page.follow()
+    settle(qtbot)
+    assert [one.name for one in page.list.content.shown] == ["Upgrade"]
+    assert page.notice.isVisible()
+    assert "Broken" in page.notice.text()
 
 
 def test_a_report_is_written(qtbot: QtBot, page: InvestigationPage, tmp_path: Path) -> None:

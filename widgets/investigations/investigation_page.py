@@ -1,6 +1,7 @@
 """Investigations page: questions, each with its entries in order, notes and a conclusion."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
@@ -11,9 +12,9 @@ from app.investigation import (
     CONCLUSION,
     NAME,
     QUESTION,
-    ChangedElsewhereError,
     EntryKind,
     Investigation,
+    UnreadableInvestigation,
     text_entry,
 )
 from app.investigation_results import EntryResult
@@ -24,6 +25,7 @@ from suites.quantities import count_text
 from widgets.export_dialog import safe_name
 from widgets.investigations.entry_table import EntryTable
 from widgets.investigations.saved_text import SavedText
+from widgets.investigations.unstored_texts import UnstoredText
 from widgets.jobs import BackgroundJob
 from widgets.library.run_dialogs import TextQuestion
 from widgets.page import Page
@@ -60,6 +62,7 @@ class InvestigationPage(Page):
     show_run_requested = Signal(str)
     compare_requested = Signal(list)
     library_requested = Signal()
+    settled = Signal()  # no text is being stored any more
 
     def __init__(self, workstation: Workstation, asker: Asker, undo: UndoStack | None = None) -> None:
         super().__init__(workstation, asker)
@@ -69,11 +72,13 @@ class InvestigationPage(Page):
         self._last_read: Sequence[Investigation] | None = None
         self._shown: Investigation | None = None
         self._entry = ""  # the id of that whose note is shown
+        self._unreadable: Sequence[UnreadableInvestigation] = ()
         self._wanted = ""
         self._results: dict[str, EntryResult] = {}
         self._reading: BackgroundJob | None = None
         self._listing: BackgroundJob | None = None
         self._saving: set[BackgroundJob] = set()
+        self._unstored: dict[tuple[str, str], UnstoredText] = {}  # by investigation and place, as in text()
         self.list: Table[Investigation] = Table("Investigations", TableModel(LIST), identity=lambda one: one.id)
         self.entries = EntryTable()
         self.question = SavedText("Question", "What is to be answered?", 2)
@@ -111,13 +116,17 @@ class InvestigationPage(Page):
     def activated(self) -> None:
         """Read the investigations and all results again."""
         self.notice.hide()
+        self._unreadable = ()
         self._results.clear()
         self.follow()
 
     def follow(self) -> None:
         """Read the investigations, which may have changed, and the results of the shown one."""
-        job = self._listing = BackgroundJob(self.workstation.investigations, self)
-        job.returned.connect(lambda found: self._show_list(found) if job is self._listing else None)
+        workstation = self.workstation
+        job = self._listing = BackgroundJob(
+            lambda: (workstation.investigations(), workstation.unreadable_investigations()), self
+        )
+        job.returned.connect(lambda found: self._show_list(*found) if job is self._listing else None)
         job.start(failed=self._fail)
 
     def show_investigation(self, number: str) -> None:
@@ -126,14 +135,30 @@ class InvestigationPage(Page):
         self.follow()
 
     def flush(self) -> Sequence[BackgroundJob]:
-        """Store what was typed; return what is being stored."""
+        """Store what was typed, also what could not be stored before; return what is being stored."""
         for field in (self.question, self.note, self.conclusion):
             field.save()
+        for key, one in tuple(self._unstored.items()):
+            if one.error is not None and not one.conflicts and self._field(key) is None:
+                self._store(key, replace(one, error=None))
         return tuple(self._saving)
 
-    def _show_list(self, found: Sequence[Investigation]) -> None:
+    @property
+    def is_settled(self) -> bool:
+        """Whether no text is being stored."""
+        return not self._saving
+
+    @property
+    def unstored(self) -> Sequence[UnstoredText]:
+        """What was typed, as of the last flush(), and is not stored."""
+        for key in tuple(self._unstored):
+            self._forget_withdrawn(key)
+        return tuple(self._unstored.values())
+
+    def _show_list(self, found: Sequence[Investigation], unreadable: Sequence[UnreadableInvestigation]) -> None:
         self._found = found
-        self._stack.setCurrentIndex(1 if found else 0)
+        self._show_unreadable(unreadable)
+        self._stack.setCurrentIndex(1 if found or unreadable else 0)
         self.list.show_rows(found)
         if self._wanted or (found and self.list.current() is None):
             self.list.select(self._wanted or found[0].id)
@@ -142,6 +167,15 @@ class InvestigationPage(Page):
         self._show_current()
         self._read_results(everything=found == self._last_read)  # else a run has changed, or its verdict
         self._last_read = found
+
+    def _show_unreadable(self, unreadable: Sequence[UnreadableInvestigation]) -> None:
+        """Name the investigations that the list lacks, once."""
+        if unreadable and unreadable != self._unreadable:
+            first = unreadable[0]
+            more = f" {count_text(len(unreadable) - 1, 'other')} cannot be read either." if len(unreadable) > 1 else ""
+            remedy = f"The others are listed. Delete it with: benchwright investigation delete {first.id}"
+            self.notice.show_message("warning", f"{first.text}{more}", remedy)
+        self._unreadable = unreadable
 
     def _show_current(self) -> None:
         """Show the current investigation; texts that are not stored yet stay."""
@@ -152,7 +186,7 @@ class InvestigationPage(Page):
         self._shown = current
         self._body.setEnabled(current is not None)
         for field, where in ((self.question, QUESTION), (self.conclusion, CONCLUSION)):
-            field.show_text("" if current is None else current.text(where), other=other)
+            self._show_text(field, where, "" if current is None else current.text(where), other=other)
         if other:
             self._results.clear()
         self._show_entries()
@@ -174,7 +208,7 @@ class InvestigationPage(Page):
         if other:
             self.note.save()
         self._entry = number
-        self.note.show_text("" if row is None else row.entry.note, other=other)
+        self._show_text(self.note, number, "" if row is None else row.entry.note, other=other)
         self.note.setEnabled(row is not None)
         what = "Text" if row is not None and row.entry.kind is EntryKind.TEXT else "Note"
         self.note_title.setText(f"{what} of entry {row.number}" if row is not None else "Note")
@@ -303,30 +337,82 @@ class InvestigationPage(Page):
                 self.entries.select(chosen)
             self._read_results()
 
-    def _save(self, field: SavedText, where: str, text: str, base: str) -> None:
+    def _save(self, where: str, text: str, base: str) -> None:
         """Store a text that was typed."""
-        if (shown := self._shown) is None or not where:
-            return
-        store, before = self.workstation.change_investigation, tuple(self._saving)
+        if (shown := self._shown) is not None and where:
+            key, names = (shown.id, where), {QUESTION: "Question", CONCLUSION: "Conclusion"}
+            title = f"{names.get(where) or self.note_title.text()} of “{shown.name}”"
+            earlier = self._unstored.get(key)
+            bases = () if earlier is None or earlier.conflicts else earlier.bases  # that may not be stored itself
+            self._store(key, UnstoredText(title, text, (base, *bases)))
+
+    def _store(self, key: tuple[str, str], new: UnstoredText) -> None:
+        """Store a text in the background; it is kept until it is stored."""
+        (number, where), store, before = key, self.workstation.change_investigation, tuple(self._saving)
+
+        def changed(now: Investigation) -> Investigation:
+            stored = now.text(where)
+            return now.written(where, new.text, stored if stored in new.bases else new.bases[0])
 
         def work() -> tuple[Investigation, Investigation]:
             for earlier in before:  # of this text, perhaps
                 earlier.wait(SLOWEST)
-            return store(shown.id, lambda one: one.written(where, text, base))
+            return store(number, changed)
 
-        def fail(error: BenchwrightError) -> None:
-            here = self._shown is not None and self._shown.id == shown.id
-            if not here or where not in {QUESTION, CONCLUSION, self._entry}:  # the field shows another text now
-                self._fail(BenchwrightError(error.message, f"{error.remedy} Your text: {text}"))
-                return
-            field.hold(error.stored if isinstance(error, ChangedElsewhereError) else base)
-            self._fail(error)
+        def finish() -> None:
+            self._saving.discard(job)
+            if not self._saving:
+                self.settled.emit()
 
+        self._unstored[key] = new
+        if (field := self._field(key)) is not None:
+            field.take_saved(new.text)
         job = BackgroundJob(work, self)
-        field.take_saved(text)
         self._saving.add(job)
-        job.returned.connect(lambda made: self._take_changed(made[1]))
-        job.start(failed=fail, finished=lambda: self._saving.discard(job))
+        job.start(
+            lambda made: self._take_stored(key, new, made[1]), lambda error: self._take_refused(key, new, error),
+            finished=finish,
+        )  # fmt: skip
+
+    def _take_stored(self, key: tuple[str, str], new: UnstoredText, found: Investigation) -> None:
+        if self._unstored.get(key) is new:  # nothing else was typed since
+            del self._unstored[key]
+        self._take_changed(found)
+
+    def _take_refused(self, key: tuple[str, str], new: UnstoredText, error: BenchwrightError) -> None:
+        field = self._field(key)
+        if self._unstored.get(key) is new:
+            kept = self._unstored[key] = new.failed(error)
+            if field is not None:
+                field.take_refused(kept.bases[0], held=kept.conflicts)
+        kept_where = "" if field is not None else f" {new.title} is kept until the window is closed."
+        self._fail(BenchwrightError(error.message, f"{error.remedy}{kept_where}".strip()))
+
+    def _field(self, key: tuple[str, str]) -> SavedText | None:
+        """Return the field that shows the text of an investigation and a place, if one does."""
+        number, where = key
+        if self._shown is None or self._shown.id != number:
+            return None
+        return {QUESTION: self.question, CONCLUSION: self.conclusion, self._entry: self.note}.get(where)
+
+    def _show_text(self, field: SavedText, where: str, stored: str, *, other: bool) -> None:
+        """Show what is stored, or what was typed and is not; `other` if the field has shown another content."""
+        key = ("" if self._shown is None else self._shown.id, where)
+        if not other:
+            self._forget_withdrawn(key)
+        kept = self._unstored.get(key)
+        if kept is None:
+            field.show_text(stored, other=other)
+        elif other:
+            field.show_text(kept.text.strip(), other=True)
+            if kept.error is not None:
+                field.take_refused(kept.bases[0], held=kept.conflicts)
+
+    def _forget_withdrawn(self, key: tuple[str, str]) -> None:
+        """Forget a text that was not stored if the user has made it again what is stored."""
+        kept, field = self._unstored.get(key), self._field(key)
+        if kept is not None and kept.error is not None and field is not None and not field.unsaved:
+            del self._unstored[key]
 
     def _fail(self, error: BenchwrightError) -> None:
         if not self.report_damage(error):
@@ -379,9 +465,9 @@ class InvestigationPage(Page):
         self.entries.moved.connect(self._show_entry)
         self.entries.activated.connect(lambda _index: self._open())
         self.entries.move_requested.connect(self._move)
-        self.question.save_requested.connect(lambda text, base: self._save(self.question, QUESTION, text, base))
-        self.conclusion.save_requested.connect(lambda text, base: self._save(self.conclusion, CONCLUSION, text, base))
-        self.note.save_requested.connect(lambda text, base: self._save(self.note, self._entry, text, base))
+        self.question.save_requested.connect(lambda text, base: self._save(QUESTION, text, base))
+        self.conclusion.save_requested.connect(lambda text, base: self._save(CONCLUSION, text, base))
+        self.note.save_requested.connect(lambda text, base: self._save(self._entry, text, base))
         for keys, act in (
             ("Alt+Up", lambda: self.entries.move_current(-1)),
             ("Alt+Down", lambda: self.entries.move_current(1)),

@@ -51,9 +51,9 @@ class SavedText(QPlainTextEdit):
         """Take note that a text was stored."""
         self.base = text.strip()
 
-    def hold(self, stored: str) -> None:
-        """Keep the user's text beside another one that is `stored` now; it is stored when it is changed again."""
-        self.base, self._held = stored, True
+    def take_refused(self, stored: str, *, held: bool) -> None:
+        """Take note that the text was not stored, and what is `stored`; a `held` one waits until it is changed."""
+        self.base, self._held = stored, held
 
     def save(self) -> None:
         """Request that the text is stored, if it is not."""

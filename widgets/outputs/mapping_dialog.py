@@ -24,7 +24,7 @@ from app.outputs.table_draft import (
 from app.services import Workstation
 from suites.errors import BenchwrightError
 from suites.quantities import count_text, first_upper
-from suites.read_only.csv_table import Table as Content
+from suites.read_only.csv_table import CsvRows
 from suites.read_only.table_mapping import Decimal, Role, TableMapping
 from suites.vocab import Better
 from widgets.jobs import BackgroundJob
@@ -156,7 +156,7 @@ class MappingDialog(QDialog):
         """Map the table in `source`, called `name`: begin with the `known` mapping, or what its header proposes."""
         super().__init__(parent)
         self._workstation = workstation
-        self._content: Content | None = None
+        self._content: CsvRows | None = None
         self._draft = MappingDraft({})
         self._checked: DraftCheck | None = None
         self._job: BackgroundJob | None = None
@@ -181,13 +181,13 @@ class MappingDialog(QDialog):
         self._connect()
         self._show_editor()
 
-        def read() -> tuple[Content, MappingDraft]:
+        def read() -> tuple[CsvRows, MappingDraft]:
             content = table_in(source)
             return content, proposed_draft(content) if known is None else known_draft(known)
 
         BackgroundJob(read, self).start(self._take, self._fail)
 
-    def _take(self, read: tuple[Content, MappingDraft]) -> None:
+    def _take(self, read: tuple[CsvRows, MappingDraft]) -> None:
         self._content, self._draft = read
         self._show_columns()
         self._show_preview()
