@@ -208,7 +208,7 @@ class _GateRuns:
     def _first(self, given: Repetition) -> Repetition:
         """Return the repetition of the first run: until its verdict against a baseline of one session."""
         shares = [one.share for one in self._conditions if one.share is not None]
-        if len(self._baseline.summary.ids) > 1 or not shares:
+        if len(self._baseline.summary.ids) > 1 or not shares or min(shares) >= 1:
             return self._fixed(given)
         minimum = min(MINIMUM, self._trials)
         return replace(

@@ -24,7 +24,7 @@ from app.plans.goals import check_goals, goals_of
 from app.plans.plan import Step, host_label
 from app.summary import MetricSummary
 from suites.errors import BenchwrightError
-from suites.quantities import figure_text, metric_text
+from suites.quantities import figure_text, metric_text, share_text
 from suites.units import ungrouped
 from suites.verdict import Goal, Trust, Verdict
 from suites.vocab import Better, Labels, Metric
@@ -64,6 +64,9 @@ class Condition:
 
 _WORSE = re.compile(r"(?:(?P<step>[^:]+?)\s*:\s*)?(?P<metric>[a-z0-9_]+) worse by (?P<share>[0-9.]+) ?%")
 _LIMIT = re.compile(r"(?P<step>(?:[^;]*:)?\s*)(?P<metric>[a-z0-9_]*)(?P<bound>[^;]*[<>][^;]*)")
+MOST_WORSE = 10.0
+"""The limit of a change of a metric that is better lower; others fall by 100 % at most."""
+
 _WRITE = 'Write "p99 worse by 5 %", "iops worse by 10 %" or "latency_p99 > 10 ms".'
 
 
@@ -91,9 +94,11 @@ def _parsed(text: str, steps: Sequence[Step]) -> Condition:
             share = float(ungrouped(worse["share"])) / 100
         except ValueError:
             share = math.nan
-        if not 0 < share < 1:
-            raise GateError(f"“{text[:60]}”: the change is not above 0 and below 100 %.", _WRITE)
         metric = _metric_of(worse["metric"], step, steps)
+        lower = all(one.better is Better.LOWER for one in _metrics(step, steps) if one.name == metric)
+        most = MOST_WORSE if lower else 1.0
+        if not 0 < share < most:
+            raise GateError(f"“{text[:60]}”: the change is not above 0 and below {share_text(most)}.", _WRITE)
         return Condition(text, metric, share=share, step=step)
     limit_parts = _LIMIT.fullmatch(text)
     if limit_parts is None:

@@ -152,7 +152,8 @@ def test_an_incomplete_run_and_a_metric_without_result_are_undecided() -> None:
 @pytest.mark.parametrize(
     ("text", "metric", "share"),
     [("p99 worse by 5 %", P99.name, 0.05), ("latency_p99 worse by 5%", P99.name, 0.05),
-     ("iops worse by 10 %", IOPS.name, 0.1), ("random read: iops worse by 0.5 %", IOPS.name, 0.005)],
+     ("iops worse by 10 %", IOPS.name, 0.1), ("random read: iops worse by 0.5 %", IOPS.name, 0.005),
+     ("p99 worse by 150 %", P99.name, 1.5)],
 )  # fmt: skip
 def test_a_condition_is_parsed(text: str, metric: str, share: float) -> None:
     (found,) = parse_conditions([text], [STEP])
@@ -168,7 +169,8 @@ def test_a_bound_is_a_goal_in_the_metrics_unit() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "iops", "iops worse", "iops worse by 5", "iops worse by 0 %", "iops worse by 100 %", "iops worse by -5 %",
+    ["", "p99 worse by 1000 %", "iops", "iops worse", "iops worse by 5", "iops worse by 0 %", "iops worse by 100 %",
+     "iops worse by -5 %",
      "iops worse by 5 % or more", "nothing worse by 5 %", "latency worse by 5 %", "disk: iops worse by 5 %",
      "iops better by 5 %", "iops > 5 ms", "iops > 20k",
      "iops < 5; iops < 6", "p99 > ", "\x1b[31m < 5", "iops worse by 1.2.3 %"],
@@ -183,6 +185,14 @@ def test_one_metric_has_one_condition_of_a_kind() -> None:
     with pytest.raises(GateError):
         parse_conditions([CONDITION, "iops worse by 10 %"], [STEP])
     assert len(parse_conditions([CONDITION, "iops < 900"], [STEP])) == 2
+
+
+@pytest.mark.parametrize(("times", "outcome"), [(2.0, GateOutcome.PASS), (3.0, GateOutcome.FAIL)])
+def test_latency_can_be_worse_by_more_than_all_of_it(times: float, outcome: GateOutcome) -> None:
+    before = run_record("a", BASE, metric=P99)
+    slower = run_record("b", tuple(times * value for value in BASE), metric=P99)
+    found = answers_of(parse_conditions(["p99 worse by 150 %"], [STEP]), compare([before, slower]))
+    assert [one.answer for one in found] == [outcome]
 
 
 @pytest.mark.parametrize(
