@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from app.checks.evidence import RUNNING, as_measured
 from app.checks.shapes import FEWEST, Shape, ShapeKind, Span, shape_of
-from app.checks.starts import start_of, start_text
-from suites.checks import CheckOutcome, after_check, during_check
+from app.checks.starts import MIN_SAMPLES, start_of, start_text
+from suites.checks import CheckOutcome, NotChecked, after_check, during_check
 from suites.evidence import TrialCheck, TrialEvidence, series_of
 from suites.quantities import count_text, duration_text, figure_text, metric_text, quantity, share_text
 from suites.snia.output import ROUNDS, STEADY_AFTER, WINDOW_DIFFERENCE, WINDOW_RANGE, WINDOW_SLOPE
@@ -72,6 +72,13 @@ def _rate_shape(trial: TrialEvidence) -> _Found:
     return metric, found
 
 
+TOO_FEW = NotChecked(f"Fewer than {FEWEST} samples of a rate.")
+
+
+def _lacks_samples(trial: TrialEvidence) -> bool:
+    return not by_rounds(trial) and not trial.suite.searches and len(_rate_series(trial)) < FEWEST
+
+
 def _counted_event(trial: TrialEvidence, metric: Metric) -> float:
     """Return by how much one event or block a second changes a rate, in its unit; 0 if unknown."""
     block = trial.values.get("block_size")
@@ -105,13 +112,13 @@ def _on_shape(
     kinds: frozenset[ShapeKind],
     words: Callable[[Metric, Shape], CheckOutcome],
     remedies: Mapping[Resource, str] | None = None,
-) -> Callable[[TrialEvidence], CheckOutcome | None]:
+) -> Callable[[TrialEvidence], CheckOutcome | NotChecked | None]:
     """Return an evaluation that reports the rate's shape if it is one of `kinds`; `remedies` are those by resource."""
 
-    def evaluate(trial: TrialEvidence) -> CheckOutcome | None:
+    def evaluate(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
         found = rate_shape(trial)
         if found is None or found[1].kind not in kinds:
-            return None
+            return TOO_FEW if found is None and trial.done and _lacks_samples(trial) else None
         return replace(words(*found), remedy=(remedies or {}).get(as_measured(trial).suite.resource))
 
     return evaluate
@@ -238,35 +245,39 @@ def _rounds_text(trial: TrialEvidence) -> str:
     )
 
 
-def _tail(trial: TrialEvidence) -> CheckOutcome | None:
+def _tail(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
     """Report a mean latency far above the median, unless the shape of the rate explains it."""
     if not trial.done or rate_shape(trial) is not None:
         return None
+    compared = False
     for kind in ("total_latency", "latency"):
         medians = {figure.labels: figure for figure in trial.all_of(f"{kind}_p50") if figure.value > 0}
         for mean in trial.all_of(f"{kind}_mean"):
             median = medians.get(mean.labels)
+            compared = compared or median is not None
             if median is not None and _seconds(mean) >= TAIL * _seconds(median):
                 return CheckOutcome(
                     f"Mean latency {figure_text(mean.metric, mean.value)} is {_seconds(mean) / _seconds(median):.3g} "
                     f"times the median of {figure_text(median.metric, median.value)}."
                 )
-    return None
+    return None if compared else NotChecked("No mean and median latency.")
 
 
-def _start(trial: TrialEvidence) -> CheckOutcome | None:
+def _start(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
     """Report a start that differs from the rest, in any direction, unless the shape of the rate shows it."""
     headline = trial.headline
     if not trial.done or headline is None or by_rounds(trial) or rate_shape(trial) is not None:
         return None
+    most = 0
     for figure in trial.all_of(headline.metric.name):
         samples = series_of(trial.suite, trial.samples, figure.metric.name, figure.labels)
+        most = max(most, len(samples))
         found = start_of([one.time for one in samples], [one.value for one in samples])
         if found is not None:
             means = (figure_text(figure.metric, mean) for mean in (found.whole, found.rest))
             name = metric_text(figure.metric, figure.labels)
             return CheckOutcome(f"{name}: {start_text(found)} ({' with it, '.join(means)} without).")
-    return None
+    return None if most >= MIN_SAMPLES else NotChecked(f"Fewer than {MIN_SAMPLES} samples of the headline metric.")
 
 
 def _seconds(figure: Figure) -> float:

@@ -98,6 +98,8 @@ def _causes(
     verdict = step_verdict(evidence)
     raised = {one.id for one in (*verdict.verdict.findings, *(one.finding for one in verdict.found), *found)}
     checks = {check.id: check.title for check in (*_COMMON, *_BY_RESOURCE.get(step.suite.resource, ()))}
+    if not timing.by_rounds(evidence.done[-1]):
+        del checks[timing.ROUNDS_CHECK.id]
     unchecked = [checks[check] for check, _ in verdict.not_checked if check in checks]
     clean = [title for check, title in checks.items() if check not in raised and title not in unchecked]
     for head, titles in (("Checked, not found", clean), ("Not checked", unchecked)):
