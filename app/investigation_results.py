@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from app.comparison.comparison import Comparison
+from app.comparison.criteria import ComparisonCriteria
 from app.comparison.selection import RunSelection
 from app.investigation import EntryKind, InvestigationEntry
 from app.margins import Margins
@@ -87,7 +88,7 @@ def _run(selection: RunSelection, entry: InvestigationEntry, _margins: Margins) 
 
 
 def _comparison(selection: RunSelection, entry: InvestigationEntry, margins: Margins) -> EntryResult:
-    comparison, records = selection.compared(entry.selectors, margins)
+    comparison, records = selection.compared(entry.selectors, ComparisonCriteria(margins))
     return EntryResult(entry, records, comparison)
 
 

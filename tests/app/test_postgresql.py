@@ -496,7 +496,8 @@ def test_runs_are_merged_exported_and_deleted_as_in_a_file(url: ServerUrl, store
         assert {row.id for row in exported.runs()} == set(runs[1:3])
         assert exported.samples(runs[1]) == store.samples(runs[1])
     with closing(Workstation(url, tmp_path / "hosts.toml")) as workstation:
-        report = workstation.export_redacted_html([runs[2]], tmp_path / "report.html")
+        with workstation.redacted([runs[2]]) as source:
+            report = source.workstation.export_html(source.runs, tmp_path / "report.html", redacted=True)
         assert "web-1" not in report.read_text(encoding="utf-8")
         assert [row.id for row in workstation.matching("rw=randread -tag:old")[1]] == [row.id for row in store.runs()]
     *_, deleted = store.delete_runs(runs)

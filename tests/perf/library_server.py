@@ -63,7 +63,7 @@ def _measured(folder: Path, server: Server, size: int) -> Iterator[Outcome]:
         chosen = [row.id for row in here.library().rows if not row.baselines][:MOVED]
 
         def export(location: Location) -> None:
-            bundle = folder / f"bundle-{next(number)}.sqlite3"
+            bundle = folder / f"bundle-{size}-{next(number)}.sqlite3"
             list(open_one[location].export_library(chosen, bundle))
             bundles[location] = bundle
 
