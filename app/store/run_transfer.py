@@ -213,6 +213,8 @@ def copied_runs(
         try:
             with target.writing(adding=True) as new:
                 copied = _copy_missing(old, new, run, content)
+        except errors.StoreLostError:  # each further run would wait for a connection, too
+            raise
         except errors.StoreError as error:
             so_far = replace(so_far, refused=(*so_far.refused, (run, error.message)))
         else:
