@@ -28,10 +28,9 @@ _CONNECTION = {
 _SESSION = f"""
 SET search_path TO {SCHEMA};
 SET standard_conforming_strings TO on;
-SET default_transaction_isolation TO 'read committed';
 SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'
 """
-"""A commit that returns is on disk. What is read in a write transaction is read after the lock, not before it."""
+"""A commit that returns is on disk."""
 
 
 def connect(url: ServerUrl) -> "psycopg.Connection[tuple[object, ...]]":
