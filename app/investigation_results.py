@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Annotated, TypedDict
 
 from app.comparison.comparison import Comparison, ComparisonJson, comparison_to_json
+from app.comparison.criteria import ComparisonCriteria
 from app.comparison.selection import RunSelection
 from app.formats import InvestigationKeys, investigation_to_json
 from app.investigation import EntryKind, Investigation, InvestigationEntry
@@ -90,7 +91,7 @@ def _run(selection: RunSelection, entry: InvestigationEntry, _margins: Margins) 
 
 
 def _comparison(selection: RunSelection, entry: InvestigationEntry, margins: Margins) -> EntryResult:
-    comparison, records = selection.compared(entry.selectors, margins)
+    comparison, records = selection.compared(entry.selectors, ComparisonCriteria(margins))
     return EntryResult(entry, records, comparison)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC
 from typing import TYPE_CHECKING
 
+from app.export_services import ExportServices
 from app.investigation import (
     EntryKind,
     Investigation,
@@ -13,7 +14,6 @@ from app.investigation import (
     UnreadableInvestigation,
     new_id,
 )
-from app.library_services import LibraryServices
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -26,7 +26,7 @@ FORMATS = ("html", "markdown", "pdf")
 """What a report can be written as."""
 
 
-class InvestigationServices(LibraryServices, ABC):
+class InvestigationServices(ExportServices, ABC):
     """Threads, blocking and errors are as in app.services. `word` is the id or the name of an investigation."""
 
     def investigations(self) -> list[Investigation]:

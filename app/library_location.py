@@ -82,8 +82,11 @@ def location_of(text: str) -> Location:
 
 def _server_url(text: str) -> ServerUrl:
     parts = urlsplit(text)
-    if parts.fragment or re.search(r"\s", text) or parts.netloc.count("@") > 1:
+    decoded = unquote(text, errors="strict")
+    if parts.fragment or re.search(r"\s", text) or "\0" in decoded or parts.netloc.count("@") > 1:
         raise ValueError
+    if "," not in parts.netloc:  # of several hosts, each may have a port
+        _ = parts.port  # raises ValueError
     account, at, host = parts.netloc.rpartition("@")
     user, colon, password = account.partition(":")
     given = parts.query.replace("+", "%2B")  # to libpq it is no space

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Annotated, TypedDict
 
 from app.json_converter import Json, publish, published
@@ -54,7 +53,7 @@ class HeadlineFigure:
     unit: Unit
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class LibraryRow:
     """A run in a list. `value` is that of its headline metric, `half` the distance of the upper end of its 95 %
     interval; both None without one. Issues are those that are not acknowledged."""
@@ -76,6 +75,7 @@ class LibraryRow:
     headline_trials: int | None = None  # those of the value
     lock: str = ""  # why it cannot be deleted; empty if it can, or if only a baseline pins it
     recall: Recall | None = None
+    _searched: str | None = field(default=None, init=False, repr=False, compare=False)
 
     @property
     def id(self) -> str:
@@ -129,14 +129,19 @@ class LibraryRow:
         """The instance type, else the virtualisation."""
         return self.instance or self.virtualisation
 
-    @cached_property
+    @property
     def fingerprints(self) -> tuple[str, ...]:
         """What its steps measure."""
         return tuple(one.fingerprint for one in self.configurations)
 
-    @cached_property
+    @property
     def searched(self) -> str:
-        """Its case-folded text for a search."""
+        """Its case-folded text for a search; made once, without a dictionary, which garbage collections would visit."""
+        if self._searched is None:
+            object.__setattr__(self, "_searched", self._search_text())
+        return self._searched or ""
+
+    def _search_text(self) -> str:
         run, added = self.summary, self.annotation
         texts = (
             run.name, *run.hosts, *map(host_label, run.hosts), *run.steps, *run.suites, run.status, run.status_text,

@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from app.comparison.criteria import DEFAULT_CRITERIA, ComparisonCriteria
 from app.events import State
 from app.margins import DEFAULTS, Margins
-from app.plans.plan import ELSEWHERE
 from suites.errors import BenchwrightError
 
 if TYPE_CHECKING:
@@ -27,13 +27,7 @@ if TYPE_CHECKING:
     from app.crosscheck.proposal import Proposal
     from app.distributions.analyses import Analyses
     from app.history import History, HistoryQuery
-    from app.investigation import Investigation
-    from app.library_location import Location, ServerUrl
     from app.library_rows import Annotation, LibraryRow, LibraryRows
-    from app.outputs.files import Source
-    from app.outputs.importing import ImportedOutput
-    from app.outputs.judging import KnownHost
-    from app.outputs.tables import GivenMapping
     from app.plans.plan import Plan
     from app.plans.plan_remarks import Acknowledged
     from app.ranking.candidates import RankingCriteria
@@ -44,19 +38,12 @@ if TYPE_CHECKING:
     from app.sample_statistics import WithinTrials
     from app.saved_mappings import SavedMappings
     from app.saved_margins import SavedMargins
-    from app.sharing.compared_runs import ComparedRuns
-    from app.sharing.standing import Standing
-    from app.step_results import ResultCard
-    from app.store.backup import BackedUp
     from app.store.errors import StoreError
-    from app.store.library_merge import Merged
     from app.store.library_version import LibraryVersion
     from app.store.retention import Deleted
-    from app.store.run_transfer import Exported, FinishedRun, Imported
     from app.store.store import Store
     from app.summary import MetricSummary
     from suites.facts import Facts
-    from suites.read_only.table_mapping import TableMapping
     from suites.vocab import Sample
 
 
@@ -376,16 +363,9 @@ class LibraryServices(ABC):
         criteria = replace(criteria, margins=self.margins(criteria.margins))
         return rank(selectors, self._selection.chosen(selectors), criteria)
 
-    def compare(
-        self, runs: Sequence[str], margins: Margins = DEFAULTS, overruled: str = "", tested: Collection[str] = ()
-    ) -> Comparison:
-        """Compare runs with the first. Each is a selector of app.comparison.selection: a run, or a group.
-
-        `margins` are those given for this comparison; the user's own defaults are added. `overruled` is the reason to
-        ignore fatal differences; the comparison repeats it. `tested` are the names of metrics, or ALL_METRICS, that get
-        a verdict besides the headline and tail metrics.
-        """
-        return self._selection.compare(runs, self.margins(margins), overruled, tested)
+    def compare(self, runs: Sequence[str], criteria: ComparisonCriteria = DEFAULT_CRITERIA) -> Comparison:
+        """Compare runs with the first. Each is a selector of app.comparison.selection: a run, or a group."""
+        return self._selection.compare(runs, self._completed(criteria))
 
     def duet_sides(self, run: str) -> tuple[str, ...]:
         """Return the selectors of both sides of a duet; empty if the run is none, or a side has no result."""
@@ -394,10 +374,14 @@ class LibraryServices(ABC):
         return duet_sides(self._selection.record(run))
 
     def compared(
-        self, runs: Sequence[str], margins: Margins = DEFAULTS, tested: Collection[str] = (), overruled: str = ""
+        self, runs: Sequence[str], criteria: ComparisonCriteria = DEFAULT_CRITERIA
     ) -> tuple[Comparison, tuple[RunRecord, ...]]:
         """Return the comparison of compare(), and each run, or group of runs as one, without samples."""
-        return self._selection.compared(runs, self.margins(margins), tested, overruled)
+        return self._selection.compared(runs, self._completed(criteria))
+
+    def _completed(self, criteria: ComparisonCriteria) -> ComparisonCriteria:
+        """Return the criteria with the user's own margins."""
+        return replace(criteria, margins=self.margins(criteria.margins))
 
     def trial_samples(
         self, trials: Iterable[tuple[str, int]], metrics: Collection[str]
@@ -418,308 +402,6 @@ class LibraryServices(ABC):
         from app.verdict.stored import energy_of_run
 
         return energy_of_run(record, self.samples(record.summary.id), self.telemetry(record.summary.id))
-
-    def export_csv(self, runs: Sequence[str], path: Path) -> list[Path]:
-        """Write the metrics to `path` and the tidy samples beside it; return both."""
-        from app.export import export_csv
-
-        return export_csv(list(self._selection.read(runs)), path)
-
-    def export_parquet(self, runs: Sequence[str], path: Path) -> list[Path]:
-        """Write the metrics to `path` and the tidy samples beside it; return both."""
-        from app.export import export_parquet
-
-        return export_parquet(list(self._selection.read(runs)), path)
-
-    def export_hyperfine(self, runs: Sequence[str], path: Path) -> Path:
-        """Write the times of the runs' commands as JSON like hyperfine's; return `path`."""
-        from app.export import export_hyperfine
-
-        return export_hyperfine([record for record, *_ in self._selection.read(runs)], path)
-
-    def export_image(
-        self,
-        runs: Sequence[str],
-        path: Path,
-        margins: Margins = DEFAULTS,
-        overruled: str = "",
-        tested: Collection[str] = (),
-        *,
-        kind: str = "png",
-    ) -> Path:
-        """Write the report image as ``png``, ``pdf`` or ``svg``.
-
-        Several runs are compared as in compare(), and so are the sides of one duet.
-        """
-        sides = self.duet_sides(runs[0]) if len(runs) == 1 else ()
-        return self._selection.export_image(sides or runs, path, self.margins(margins), overruled, tested, kind=kind)
-
-    def export_library(self, runs: Sequence[str], path: Path) -> Generator[Exported]:
-        """Write finished runs to a new library at `path`, which another Benchwright opens or imports.
-
-        Yields what is done so far; closed before its end, it leaves no file.
-        """
-        yield from self._store.export_runs([run for word in runs for run in self._selection.expanded(word)], path)
-
-    def runs_to_import(self, path: Path) -> list[FinishedRun]:
-        """Return the finished runs of the library at `path`, which is only read, the newest first."""
-        from app.store.run_transfer import finished_runs
-
-        return finished_runs(path)
-
-    def import_runs(self, path: Path, runs: Sequence[str] = ()) -> Generator[Imported]:
-        """Copy finished runs, by default all, from the library at `path`, which is only read.
-
-        Yields what is done so far; what was imported stays if it is closed before its end.
-        """
-        self.check_writable()
-        yield from self._store.import_runs(path, runs)
-
-    def import_outputs(
-        self,
-        sources: Sequence[Source],
-        host: str = ELSEWHERE,
-        known: KnownHost | None = None,
-        *,
-        again: bool = False,
-        mapping: GivenMapping | None = None,
-    ) -> Generator[ImportedOutput]:
-        """Import the outputs of tools that ran elsewhere, in files, folders or texts, as runs on `host`.
-
-        A file that the library has on this host is not imported, unless `again` or something is `known` of the host.
-        Tables are read through the remembered mapping of their columns, or `mapping`, which is then remembered.
-        Yields each file as it is done; what was imported stays if it is closed before its end.
-        """
-        from app.outputs.importing import import_outputs
-        from app.outputs.judging import UNKNOWN_HOST
-
-        self.check_writable()
-        forced = again or known not in {None, UNKNOWN_HOST}
-        kept: dict[frozenset[str], TableMapping] = {}
-        for one in import_outputs(
-            sources,
-            host,
-            known or UNKNOWN_HOST,
-            self._store.recorder,
-            lambda sha256, at, started: None if forced else self._store.run_of_output(sha256, at, started),
-            mappings=self.saved_mappings.find if mapping is None else mapping.of,
-        ):
-            if mapping is not None and one.run and one.mapping is not None:
-                columns = one.mapping.header
-                if columns not in kept:
-                    named = replace(one.mapping, name=mapping.name or one.name.rpartition(".")[0])
-                    kept[columns] = self.saved_mappings.keep(named)
-                yield replace(one, mapping=kept[columns])
-            else:
-                yield one
-
-    def merge_library(self, path: Path, margins: Path | None = None) -> Generator[Merged]:
-        """Copy what this library lacks from the library at `path`, which is only read, and margins from a file of them.
-
-        Runs, baselines, calibrations, saved searches and session series; what differs under the same name is named and
-        unchanged. Yields what is done so far; each run is merged as a whole or not at all.
-        """
-        import json
-
-        from app.baselines.reference_file import reference_from
-        from app.saved_margins import SavedMargins
-
-        self.check_writable()
-        given = None if margins is None else SavedMargins(margins).read(must_exist=True)
-        for found in self._store.merge(path, lambda text: reference_from(json.loads(text), "reference")):
-            if found.finished and given:
-                added, refused = self.saved_margins.merge(given)
-                yield replace(found, added=(*found.added, *added), refused=(*found.refused, *refused))
-            else:
-                yield found
-
-    def copy_library(self, source: Location, target: Location, runs: Sequence[str] = ()) -> Generator[Merged]:
-        """Copy `runs`, or the whole library at `source`, to that at `target`, each a file or on a server.
-
-        The content of each run is compared before it is committed. Yields what is done so far; what was copied stays
-        if it is closed before its end, and copying again continues.
-        """
-        import json
-
-        from app.baselines.reference_file import reference_from
-        from app.store.library_merge import copy_library
-
-        yield from copy_library(source, target, runs, lambda text: reference_from(json.loads(text), "reference"))
-
-    def store_password(self, url: ServerUrl, password: str) -> None:
-        """Store the password of a library on a server in the system keyring, after a connection. Raises StoreError."""
-        from app.store.opening import check_driver
-
-        check_driver(url)
-        from app.store.server_connection import store_password
-
-        store_password(url, password)
-
-    def sign_in(self, url: ServerUrl, password: str) -> None:
-        """Connect to a library on a server with a password, which is kept in memory. Raises StoreError."""
-        from app.store.opening import check_driver
-
-        check_driver(url)
-        from app.store.server_connection import sign_in
-
-        sign_in(url, password)
-
-    @property
-    def stores_passwords(self) -> bool:
-        """Whether there is a keyring that encrypts. Asking it may take a second."""
-        from app.store.server_connection import KEYRING
-
-        return KEYRING.usable
-
-    def delete_password(self, url: ServerUrl) -> bool:
-        """Delete the password of a library from the system keyring; return whether there was one. Raises StoreError."""
-        from app.store.opening import check_driver
-
-        check_driver(url)
-        from app.store.server_connection import delete_password
-
-        return delete_password(url)
-
-    def back_up(self, path: Path) -> Generator[BackedUp]:
-        """Copy the whole library, also while runs are recorded, to the new file `path`; yield what was verified.
-
-        A failure leaves no file. Raises StoreError.
-        """
-        yield from self._store.back_up(path)
-
-    def result_card(self, run: str) -> ResultCard:
-        """Return the results of a run as text, and as a picture of 1200 x 630 pixels."""
-        from app.report_image.card import result_card
-
-        return result_card(self.load(run))
-
-    def ticket_text(self, run: str, standings: Sequence[Standing] = ()) -> str:
-        """Return the results of a run with a reproducer as Markdown, for a ticket; nothing in it is redacted.
-
-        `standings` are those of standings().
-        """
-        from app.sharing.ticket import ticket_text
-
-        record = self.load(run)
-        return ticket_text(record, self.samples(record.summary.id), self.telemetry(record.summary.id), standings)
-
-    def standings(self, run: str) -> list[Standing]:
-        """Return the rank of a run among the hosts of the library with the same tests, and against its baselines.
-
-        Nothing is returned of what cannot be ranked or compared.
-        """
-        from app.baselines.baselines import bands
-        from app.ranking.candidates import RankingCriteria
-        from app.sharing.standing import Standing, baseline_text, peers_of, rank_texts
-
-        record = self.load(run)
-        run, hosts = record.summary.id, record.plan.hosts
-        own = [run] if len(hosts) == 1 else [f"{run}@{host}" for host in hosts]
-        peers = peers_of(record, self.library().rows)
-        found: list[Standing] = []
-        for number, step in enumerate(record.plan.steps):
-            with suppress(BenchwrightError):
-                of_step = step.name if len(record.plan.steps) > 1 else ""
-                criteria = RankingCriteria({step.headline.name: 1.0}, step=of_step)
-                ranked = rank_texts(self.rank([*own, *peers], criteria), own)
-                verdicts = {host: record.verdict_on(step.name, host) for host in hosts}
-                doubted = {host for host, verdict in verdicts.items() if verdict is not None and verdict.trust.in_doubt}
-                found += [Standing(number, host, text) for host, text in ranked if hosts[host] not in doubted]
-        known = bands(self._store, record.plan.steps, hosts, record.facts_before)
-        for (step_name, host), each in known.items():
-            name = next((one.name for one in each if not one.reference and run not in one.run_id.split(",")), "")
-            with suppress(BenchwrightError):
-                step = record.plan.step(step_name)
-                text = name and baseline_text(self.compare([f"baseline:{name}", run]), step, host)
-                found += [Standing(record.plan.steps.index(step), hosts.index(host), text)] if text else []
-        return sorted(found, key=lambda one: (one.step, one.host))
-
-    def export_html(
-        self,
-        runs: Sequence[str],
-        path: Path,
-        margins: Margins = DEFAULTS,
-        overruled: str = "",
-        tested: Collection[str] = (),
-        *,
-        redacted: bool = False,
-    ) -> Path:
-        """Write a report as HTML that has the runs' library in it; `redacted` is what it says of itself.
-
-        Several runs, and the sides of one duet, are compared as in compare(). Raises WriteError and StoreError.
-        """
-        from app.output import write_whole
-        from app.sharing.html_report import html_report
-
-        records = self._single_runs(runs)
-        ids = [record.summary.id for record in records]
-        content = self._library_of(ids)
-        samples = {run: self.samples(run) for run in ids}
-        compared = self._compared_runs(runs, margins, overruled, tested)
-        return write_whole(path, html_report(records, samples, content, compared, redacted=redacted))
-
-    def export_markdown(
-        self,
-        runs: Sequence[str],
-        path: Path,
-        margins: Margins = DEFAULTS,
-        overruled: str = "",
-        tested: Collection[str] = (),
-    ) -> Path:
-        """Write a report in Markdown, for a ticket or a pull request. Raises WriteError.
-
-        Several runs, and the sides of one duet, are compared as in compare().
-        """
-        from app.output import write_whole
-        from app.sharing.markdown_report import markdown_report
-
-        text = markdown_report(self._single_runs(runs), self._compared_runs(runs, margins, overruled, tested))
-        return write_whole(path, text.encode("utf-8", "replace"))
-
-    def export_run_json(self, run: str, path: Path) -> Path:
-        """Write a run as JSON, as ``show --json`` prints it. Raises WriteError."""
-        from app.output import json_text, write_whole
-        from app.summary import run_to_json
-
-        record = self.load(run)
-        content = run_to_json(record, self.within([run]), self.energy(record))
-        return write_whole(path, f"{json_text(content)}\n".encode("utf-8", "replace"))
-
-    def _single_runs(self, runs: Sequence[str]) -> list[RunRecord]:
-        """Return each run of some selectors once; published tables are left out."""
-        chosen = [record for group in self._selection.chosen(runs) for record in group if record.published is None]
-        return [self.load(run) for run in dict.fromkeys(record.summary.id for record in chosen)]
-
-    def _compared_runs(
-        self, runs: Sequence[str], margins: Margins, overruled: str, tested: Collection[str]
-    ) -> ComparedRuns | None:
-        """Return the comparison of several runs, or of the sides of one duet; None for any other run."""
-        from app.sharing.compared_runs import ComparedRuns
-
-        sides = (self.duet_sides(runs[0]) if len(runs) == 1 else ()) or runs
-        if len(sides) < 2:
-            return None
-        pairs = self._selection.joined(sides)
-        comparison = self.compare(sides, margins, overruled, tested)
-        samples = {record.summary.id: series for record, series in pairs}
-        return ComparedRuns(comparison, [record for record, _ in pairs], samples)
-
-    def _library_of(self, runs: Sequence[str], about: Sequence[Investigation] = ()) -> bytes:
-        """Return a library file with some runs, and the investigations `about` them."""
-        from pathlib import Path as FilePath
-        from tempfile import TemporaryDirectory
-
-        with TemporaryDirectory(prefix="benchwright-") as folder:
-            library = FilePath(folder) / "runs.sqlite3"
-            for _ in self._store.export_runs(runs, library, about=about):
-                pass
-            return library.read_bytes()
-
-    def export_card(self, run: str, path: Path) -> Path:
-        """Write the picture of the results of a run to `path`. Raises WriteError."""
-        from app.output import write_whole
-
-        return write_whole(path, self.result_card(run).picture)
 
     @property
     def analyses(self) -> Analyses:

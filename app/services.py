@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import logging
 import threading
-from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, replace
+from contextlib import closing, suppress
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from app.host_services import HostServices
 from app.hosts.cloud_limits import CLOUD_LIMITS_FILE, SavedCloudLimits
 from app.hosts.hosts import Hosts, SavedHosts
 from app.library_location import Location
-from app.margins import DEFAULTS, Margins, with_margins
+from app.margins import with_margins
 from app.paths import consent_path, hosts_path, queue_path, store_path
 from app.plans.consent import ConsentFile, Consents
 from app.plans.context import step_context
@@ -29,6 +27,7 @@ from app.plans.plan_changes import apply_remedies
 from app.plans.plan_file import read_plan, write_plan
 from app.plans.totals import StepPreview
 from app.plans.validation import validate
+from app.redaction_services import RedactionServices
 from app.runs.delivery import file_text, files_of
 from app.saved_mappings import MAPPINGS_FILE, SavedMappings
 from app.saved_margins import MARGINS_FILE, SavedMargins
@@ -38,7 +37,7 @@ from suites.errors import BenchwrightError
 from suites.perf import frequency, profiled_commands
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+    from collections.abc import Generator, Mapping, Sequence
 
     from app.calibration.calibrate import CalibrationDone, CalibrationRequest
     from app.checks.before import CheckReport
@@ -47,15 +46,12 @@ if TYPE_CHECKING:
     from app.events import Event
     from app.hosts.leftovers import Leftover
     from app.hosts.load_probe import LoadProbe
-    from app.investigation import Investigation, InvestigationEntry
     from app.queue.entries import QueueEntry
     from app.queue.run_queue import RunQueue
     from app.records import RunRecord
     from app.runs.control import Control
     from app.runs.request import RunRequest
     from app.runs.root_commands import RootCommand
-    from app.sharing.preview import RedactionPreview
-    from app.sharing.redacted_copy import Keep
     from app.store.salvage import Salvaged
     from app.store.store import Store
     from remote.questions import Asker
@@ -65,20 +61,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class RedactedRuns:
-    """Services on redacted runs, and the selectors of these; `preview` returns what was replaced and what stays.
-
-    `reason` is what is shown as the reason to compare runs that are not comparable; empty without one.
-    """
-
-    workstation: Workstation
-    runs: Sequence[str]
-    preview: Callable[[], RedactionPreview]
-    reason: str = ""
-
-
-class Workstation(HostServices):
+class Workstation(RedactionServices):
     """All services of the application."""
 
     def __init__(
@@ -350,126 +333,8 @@ class Workstation(HostServices):
             request = replace(request, admit=mark.admit, streams=mark.streams)
             yield from mark.noted(attached(request, taken, self._store, self._selection.record, self._use_library))
 
-    @contextmanager
-    def redacted(
-        self, runs: Sequence[str], keep: Collection[Keep] = (), about: Investigation | None = None, reason: str = ""
-    ) -> Iterator[RedactedRuns]:
-        """Give the services on a copy of `runs` in which what identifies hosts and people is replaced.
-
-        Everything that is exported from it is redacted, for it has nothing else. `keep` are free texts to keep. With
-        an investigation `about` the runs, the copy has that too. The copy is removed at the end. `reason` is that of
-        the user to compare them although they are not comparable: a free text, too.
-        """
-        from app.comparison.selectors import selector_of
-        from app.sharing.redacted_copy import Keep, preview_of, redacted_copy
-
-        chosen = [[one for one in group if one.published is None] for group in self._selection.chosen(runs)]
-        if not all(chosen):
-            raise BenchwrightError("A published table is no run to redact.", "Name runs only.")
-        ids = list(dict.fromkeys(one.summary.id for group in chosen for one in group))
-        with TemporaryDirectory(prefix="benchwright-") as folder:
-            path = Path(folder) / "redacted.sqlite3"
-            texts = (reason, *(() if about is None else about.texts))
-            redaction = redacted_copy(self._store, ids, self._hosts.saved.entries(), path, keep, texts=texts)
-            renamed = redaction.replacement.text
-            copy = Workstation(path, Path(folder) / "hosts.toml")
-            try:
-                if about is not None:
-                    inside = redaction.inside_texts.text
-                    copy.restore_investigation(self._redacted_investigation(about, renamed, inside))
-                selectors = [",".join(selector_of(one, renamed) for one in group) for group in chosen]
-                shown = renamed(reason) if Keep.TEXTS in keep else "reason left out" if reason.strip() else ""
-                yield RedactedRuns(
-                    copy, selectors, lambda: preview_of(redaction, self._store, copy._store, ids, keep), shown
-                )
-            finally:
-                copy.close()
-
-    def redaction_preview(self, runs: Sequence[str], keep: Collection[Keep] = ()) -> RedactionPreview:
-        """Return what a redacted export of `runs` replaces and leaves out, and the texts that stay."""
-        with self.redacted(runs, keep) as source:
-            return source.preview()
-
-    def _redacted_investigation(
-        self, found: Investigation, renamed: Callable[[str], str], inside: Callable[[str], str]
-    ) -> Investigation:
-        """Return an investigation with titles and selectors `renamed` as in a redacted copy, and names `inside` texts.
-
-        Entries of deleted runs lose their titles: what their names were is not known any more.
-        """
-        from app.comparison.selectors import selector_of
-
-        known = self._store.known_runs(set(found.runs))
-
-        def entry_of(entry: InvestigationEntry) -> InvestigationEntry:
-            if not known.issuperset(entry.runs):
-                return replace(entry, title="", note=inside(entry.note))
-            groups = self._selection.chosen(entry.selectors) if entry.selectors else []
-            selectors = tuple(",".join(selector_of(one, renamed) for one in group) for group in groups)
-            return replace(entry, selectors=selectors, title=renamed(entry.title), note=inside(entry.note))
-
-        return replace(
-            found, name=inside(found.name), question=inside(found.question), conclusion=inside(found.conclusion),
-            entries=tuple(map(entry_of, found.entries)),
-        )  # fmt: skip
-
-    @contextmanager
-    def redacted_investigation(self, word: str) -> Iterator[RedactedRuns]:
-        """Give the services on a copy of an investigation and its runs as redacted() does; its id stays.
-
-        Raises InvestigationError for one that compares with a table of the user, which has no names to replace.
-        """
-        from app.baselines.baselines import built_in
-        from app.investigation import InvestigationError
-
-        found = self.investigation(word)
-        tables = {part for entry in found.entries for part in entry.parts} - {*found.runs}
-        if own := tables - {one.selector for one in built_in()}:
-            raise InvestigationError(
-                f"{min(own)} is a table of your own, which cannot be redacted.", "Export without redaction."
-            )
-        known = self._store.known_runs(set(found.runs))
-        with self.redacted([run for run in found.runs if run in known], about=found) as source:
-            yield source
-
-    def export_investigation_as(
-        self, word: str, files: Sequence[tuple[str, Path]], *, redacted: bool = True
-    ) -> list[Path]:
-        """Write the report of an investigation to files, each with its format; return them."""
-        if not redacted:
-            return [self.export_investigation(word, path, kind) for kind, path in files]
-        number = self.investigation(word).id
-        with self.redacted_investigation(number) as source:
-            return [source.workstation.export_investigation(number, path, kind, redacted=True) for kind, path in files]
-
-    def export_redacted_html(
-        self,
-        runs: Sequence[str],
-        path: Path,
-        margins: Margins = DEFAULTS,
-        overruled: str = "",
-        tested: Collection[str] = (),
-    ) -> Path:
-        """Write a redacted report as export_html() does, with the redacted library of the runs in it; return `path`."""
-        with self.redacted(runs, reason=overruled) as source:
-            return source.workstation.export_html(source.runs, path, margins, source.reason, tested, redacted=True)
-
-    def export_redacted_markdown(
-        self,
-        runs: Sequence[str],
-        path: Path,
-        margins: Margins = DEFAULTS,
-        overruled: str = "",
-        tested: Collection[str] = (),
-    ) -> Path:
-        """Write a redacted report as export_markdown() does; return `path`."""
-        with self.redacted(runs, reason=overruled) as source:
-            return source.workstation.export_markdown(source.runs, path, margins, source.reason, tested)
-
-    def redacted_ticket(self, run: str) -> str:
-        """Return the results of a run with a reproducer as Markdown, redacted."""
-        with self.redacted([run]) as source:
-            return source.workstation.ticket_text(source.runs[0], self.standings(run))
+    def _services_at(self, library: Path, hosts: Path) -> Workstation:
+        return Workstation(library, hosts)
 
     def _use_library(self, location: Location) -> None:
         """Switch to the library at `location`, in which a run is stored, unless it is the current one."""

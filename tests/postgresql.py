@@ -64,7 +64,7 @@ class Server:
         """Start the server and wait until it answers."""
         words = [
             str(self._programs / "postgres"), "-D", str(self.folder / "data"), "-p", str(self.port),
-            "-c", "listen_addresses=127.0.0.1", "-c", f"unix_socket_directories={self.folder}",
+            "-c", "listen_addresses=127.0.0.1,::1", "-c", f"unix_socket_directories={self.folder}",
             "-c", "max_connections=200", *self._settings,
         ]  # fmt: skip
         with (self.folder / "log").open("ab") as log:

@@ -1,6 +1,6 @@
 """Dialog that exports runs as CSV, PNG, HTML and Markdown."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -8,7 +8,8 @@ from PySide6.QtCore import QUrl
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QCheckBox, QDialog, QFileDialog, QPlainTextEdit, QWidget
 
-from app.margins import DEFAULTS, Margins
+from app.comparison.criteria import DEFAULT_CRITERIA, ComparisonCriteria
+from app.export_services import ExportServices
 from app.output import make_folder, visible
 from app.paths import reports_path
 from app.services import Workstation
@@ -26,6 +27,9 @@ WIDTH = 560
 
 PREVIEW = 180
 """Least height of the preview in pixels."""
+
+REPORTS = frozenset({".html", ".md"})
+"""The endings of reports, which are redacted."""
 
 ENDINGS = (".csv", ".png", ".html", ".md")
 """The ending of each format, in the order of the boxes."""
@@ -47,17 +51,14 @@ class ExportDialog(QDialog):
         name: str,
         parent: QWidget | None = None,
         *,
-        margins: Margins = DEFAULTS,
-        overruled: str = "",
-        tested: Collection[str] = (),
+        criteria: ComparisonCriteria = DEFAULT_CRITERIA,
     ) -> None:
         """Offer to export `runs`, of which the first is the baseline, to files called `name`.
 
-        Picture and reports compare several runs with `margins`, those given for the comparison; `overruled` is the
-        reason to compare runs that are not comparable, `tested` the metrics with a verdict besides the headline ones.
+        Picture and reports compare several runs by `criteria`.
         """
         super().__init__(parent)
-        self._compared_with = (margins, overruled, tested)
+        self._criteria = criteria
         self._workstation = workstation
         self._runs = tuple(runs)
         self._job: BackgroundJob | None = None
@@ -188,7 +189,7 @@ class ExportDialog(QDialog):
         targets = targets_of(self.path.text().strip(), self._endings())
         redact = self.redact_box.isChecked()
         job = self._job = BackgroundJob(
-            lambda: _write(self._workstation, self._runs, targets, self._compared_with, redact=redact), self
+            lambda: _write(self._workstation, self._runs, targets, self._criteria, redact=redact), self
         )
         self.message.hide()
         self.outcome.hide()
@@ -234,7 +235,7 @@ def _write(
     workstation: Workstation,
     runs: Sequence[str],
     targets: Sequence[Path],
-    compared_with: tuple[Margins, str, Collection[str]],
+    criteria: ComparisonCriteria,
     *,
     redact: bool,
 ) -> list[Path]:
@@ -242,17 +243,33 @@ def _write(
 
     Return all files written.
     """
+    shared = [path for path in targets if redact and path.suffix in REPORTS]
     written: list[Path] = []
     for path in targets:
         make_folder(path.parent, "Choose another folder.")
-        if path.suffix == ".csv":
-            written += workstation.export_csv(runs, path)
-        elif path.suffix == ".html":
-            write = workstation.export_redacted_html if redact else workstation.export_html
-            written.append(write(runs, path, *compared_with))
-        elif path.suffix == ".md":
-            write_text = workstation.export_redacted_markdown if redact else workstation.export_markdown
-            written.append(write_text(runs, path, *compared_with))
-        else:
-            written.append(workstation.export_image(runs, path, *compared_with))
+        if path not in shared:
+            written += _write_as(workstation, runs, path, criteria)
+    if shared:
+        with workstation.redacted(runs, reason=criteria.overruled) as source:
+            for path in shared:
+                written += _write_as(source.workstation, source.runs, path, source.criteria(criteria), redacted=True)
     return written
+
+
+def _write_as(
+    workstation: ExportServices,
+    runs: Sequence[str],
+    path: Path,
+    criteria: ComparisonCriteria,
+    *,
+    redacted: bool = False,
+) -> list[Path]:
+    """Write `runs` in the format of the extension of `path`; return all files written."""
+    match path.suffix:
+        case ".csv":
+            return workstation.export_csv(runs, path)
+        case ".html":
+            return [workstation.export_html(runs, path, criteria, redacted=redacted)]
+        case ".md":
+            return [workstation.export_markdown(runs, path, criteria)]
+    return [workstation.export_image(runs, path, criteria)]

@@ -1,6 +1,6 @@
 """The main window: menus, sidebar, page, bars and status bar."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -9,8 +9,8 @@ from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import QApplication, QMainWindow, QStackedWidget, QWidget
 
 from app.command_hints import use_library
+from app.comparison.criteria import DEFAULT_CRITERIA, ComparisonCriteria
 from app.events import LibraryChanged
-from app.margins import DEFAULTS, Margins
 from app.services import Workstation
 from app.session_series import SessionSeries
 from suites.errors import BenchwrightError
@@ -169,18 +169,11 @@ class MainWindow(QMainWindow):
         """Show a modal message."""
         opened(QuestionDialog(text, more, "Close", self, decline_text=""))
 
-    def open_export(
-        self,
-        runs: Sequence[str],
-        name: str,
-        margins: Margins = DEFAULTS,
-        overruled: str = "",
-        tested: Collection[str] = (),
-    ) -> None:
-        """Open the export dialog for `runs`; the other arguments are those of ExportDialog."""
+    def open_export(self, runs: Sequence[str], name: str, criteria: ComparisonCriteria = DEFAULT_CRITERIA) -> None:
+        """Open the export dialog for `runs`, which are compared by `criteria`."""
         from widgets.export_dialog import ExportDialog
 
-        opened(ExportDialog(self.workstation, runs, name, self, margins=margins, overruled=overruled, tested=tested))
+        opened(ExportDialog(self.workstation, runs, name, self, criteria=criteria))
 
     def write_library(self, runs: Sequence[str], path: Path) -> None:
         """Write `runs` to a new library at `path`."""

@@ -1,14 +1,14 @@
 """The pages of the window, created on first use, and the navigation between them."""
 
 import logging
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
+from app.comparison.criteria import DEFAULT_CRITERIA, ComparisonCriteria
 from app.detached_runs import DetachedRun
 from app.events import LibraryChanged
 from app.investigation import Investigation
-from app.margins import DEFAULTS, Margins
 from app.paths import log_path
 from app.plans.plan import Plan
 from app.questions import Asker
@@ -63,14 +63,7 @@ class WindowServices(Protocol):
         """Show a modal message."""
         ...
 
-    def open_export(
-        self,
-        runs: Sequence[str],
-        name: str,
-        margins: Margins = DEFAULTS,
-        overruled: str = "",
-        tested: Collection[str] = (),
-    ) -> None:
+    def open_export(self, runs: Sequence[str], name: str, criteria: ComparisonCriteria = DEFAULT_CRITERIA) -> None:
         """Open the export dialog for `runs`."""
         ...
 

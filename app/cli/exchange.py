@@ -1,6 +1,6 @@
 """benchwright export, import: files of runs, and outputs of tools that ran elsewhere."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -24,6 +24,8 @@ from app.cli.studies import (
     tested_of,
     tested_option,
 )
+from app.comparison.criteria import ComparisonCriteria
+from app.export_services import ExportServices
 from app.margins import Margins
 from app.output import write_whole
 from app.outputs.files import has_library, known_host
@@ -38,7 +40,7 @@ from app.verb_results import ImportedFile, ImportedFiles, ImportedRuns, WrittenF
 from suites.errors import BenchwrightError
 from suites.read_only.table_mapping import ROLE_SYNTAX, Decimal, Role
 
-Writer = Callable[[Workstation, Sequence[str], Path], Iterable[Path]]
+Writer = Callable[[ExportServices, Sequence[str], Path], Iterable[Path]]
 """Writes runs to a path and gives the files that it wrote."""
 
 REDACTED = frozenset({"ticket", "html", "markdown"})
@@ -108,8 +110,8 @@ def export(
         print_redaction(workstation.redaction_preview(runs, kept), as_json=as_json)
         return
     standings = partial(workstation.standings, runs[0])  # of the library: a redacted copy has no other run
-    tested = tested_of(metrics, everything=everything)
-    writers = _writers((margins, overrule, tested), standings, redacted=False)
+    criteria = ComparisonCriteria(margins, overrule, tested_of(metrics, everything=everything))
+    writers = _writers(criteria, standings, redacted=False)
     given = {name: path for name in writers if (path := paths[name]) is not None}
     if not given:
         raise BenchwrightError(
@@ -122,7 +124,7 @@ def export(
     ]
     if shared:
         with workstation.redacted(runs, kept, reason=overrule) as source:
-            writers = _writers((margins, source.reason, tested), standings, redacted=True)
+            writers = _writers(source.criteria(criteria), standings, redacted=True)
             for name in (name for name in given if name in shared):
                 written += writers[name](source.workstation, source.runs, given[name])
     if as_json:
@@ -142,13 +144,13 @@ def print_redaction(preview: RedactionPreview, *, as_json: bool) -> None:
 
 
 def _writers(
-    compared_with: tuple[Margins, str, Collection[str]], standings: Callable[[], Sequence[Standing]], *, redacted: bool
+    criteria: ComparisonCriteria, standings: Callable[[], Sequence[Standing]], *, redacted: bool
 ) -> Mapping[str, Writer]:
-    """Return what writes each kind of file, comparisons `compared_with` margins, a reason to overrule and metrics."""
+    """Return what writes each kind of file, comparisons by `criteria`."""
     return {
         "csv": lambda source, runs, path: source.export_csv(runs, path),
         "parquet": lambda source, runs, path: source.export_parquet(runs, path),
-        **{kind: _image(kind, compared_with) for kind in ("png", "pdf", "svg")},
+        **{kind: _image(kind, criteria) for kind in ("png", "pdf", "svg")},
         "card": _export_card,
         "hyperfine": lambda source, runs, path: [source.export_hyperfine(runs, path)],
         "library": _export_library,
@@ -156,26 +158,26 @@ def _writers(
             _export_ticket(source, _one_run(runs, "A ticket text"), path, standings())
         ],
         "script": _export_script,
-        "html": lambda source, runs, path: [source.export_html(runs, path, *compared_with, redacted=redacted)],
-        "markdown": lambda source, runs, path: [source.export_markdown(runs, path, *compared_with)],
+        "html": lambda source, runs, path: [source.export_html(runs, path, criteria, redacted=redacted)],
+        "markdown": lambda source, runs, path: [source.export_markdown(runs, path, criteria)],
         "run_json": lambda source, runs, path: [source.export_run_json(_one_run(runs, "A JSON file"), path)],
     }
 
 
-def _image(kind: str, compared_with: tuple[Margins, str, Collection[str]]) -> Writer:
-    return lambda workstation, runs, path: [workstation.export_image(runs, path, *compared_with, kind=kind)]
+def _image(kind: str, criteria: ComparisonCriteria) -> Writer:
+    return lambda workstation, runs, path: [workstation.export_image(runs, path, criteria, kind=kind)]
 
 
-def _export_card(workstation: Workstation, runs: Sequence[str], path: Path) -> list[Path]:
+def _export_card(workstation: ExportServices, runs: Sequence[str], path: Path) -> list[Path]:
     return [workstation.export_card(_one_run(runs, "A card"), path)]
 
 
-def _export_ticket(workstation: Workstation, run: str, path: Path, standings: Sequence[Standing]) -> Path:
+def _export_ticket(workstation: ExportServices, run: str, path: Path, standings: Sequence[Standing]) -> Path:
     text = workstation.ticket_text(run, standings)
     return write_whole(path, text.encode("utf-8", "replace"))
 
 
-def _export_script(workstation: Workstation, runs: Sequence[str], path: Path) -> list[Path]:
+def _export_script(workstation: ExportServices, runs: Sequence[str], path: Path) -> list[Path]:
     from app.sharing.script import script_text
 
     text = script_text(workstation.load(_one_run(runs, "A script")))
@@ -188,7 +190,7 @@ def _one_run(runs: Sequence[str], what: str) -> str:
     return runs[0]
 
 
-def _export_library(workstation: Workstation, runs: Sequence[str], path: Path) -> list[Path]:
+def _export_library(workstation: ExportServices, runs: Sequence[str], path: Path) -> list[Path]:
     for part in workstation.export_library(runs, path):
         show_part("Exporting", part.done, part.total)
     return [path]

@@ -13,6 +13,7 @@ from app.cli.common import FAILED, Whole, json_verb, plain, print_error, print_j
 from app.cli.progress import busy_options
 from app.cli.prompts import TerminalAsker, agrees, with_asker
 from app.cli.runs import measure
+from app.comparison.criteria import ComparisonCriteria
 from app.comparison.estimates import FEWEST_TRIALS
 from app.comparison.gate import (
     Condition,
@@ -227,7 +228,8 @@ def _answers(
     run = record.summary.id
     if run in baseline.summary.ids:
         raise GateError(f"The run {run} is part of the baseline.", "Choose another run or baseline.")
-    comparison = workstation.compare([against, run], tested={one.metric for one in conditions})
+    criteria = ComparisonCriteria(tested=frozenset(one.metric for one in conditions))
+    comparison = workstation.compare([against, run], criteria)
     state = record.summary.state
     incomplete = "" if state is State.DONE else f"the run is {state}"
     return answers_of(conditions, comparison, incomplete=incomplete, look=_look(record, baseline))

@@ -20,6 +20,7 @@ from app.cli.tables import (
     print_scaling,
 )
 from app.comparison.comparison import comparison_to_json
+from app.comparison.criteria import ComparisonCriteria
 from app.comparison.family import ALL_METRICS
 from app.crosscheck.agreement import Agreement
 from app.crosscheck.report import agreement_to_json
@@ -171,7 +172,8 @@ def compare(
     if distribution is not None:
         found = workstation.analyses.distributions(runs, distribution, overrule)
         return Study(partial(print_distributions, found), partial(distributions_to_json, found))
-    comparison = workstation.compare(runs, margins, overrule, tested_of(metrics, everything=everything))
+    criteria = ComparisonCriteria(margins, overrule, tested_of(metrics, everything=everything))
+    comparison = workstation.compare(runs, criteria)
     unknown = {*metrics, *margins.given} - {row.metric.name for row in comparison.rows}
     if unknown:
         known = ", ".join(dict.fromkeys(row.metric.name for row in comparison.rows))

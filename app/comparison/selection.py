@@ -10,11 +10,11 @@ from app.baselines.baselines import Baseline, bands, built_in, by_name, remarks,
 from app.baselines.reference import as_run
 from app.chart import Chart
 from app.comparison.comparison import CompareError, Comparison
+from app.comparison.criteria import ComparisonCriteria
 from app.comparison.joined import join
 from app.comparison.selectors import choose
 from app.distributions.distribution import Distribution
 from app.events import State
-from app.margins import Margins
 from app.records import PREFIX, Band, RunRecord, SampleSeries
 from app.sample_statistics import WithinTrials
 from app.session_series import PREFIX as SERIES
@@ -133,19 +133,17 @@ class RunSelection:
         """Return the sample statistics of each trial."""
         return self._within(self.chosen(selectors))
 
-    def compare(
-        self, selectors: Sequence[str], margins: Margins, overruled: str, tested: Collection[str] = ()
-    ) -> Comparison:
+    def compare(self, selectors: Sequence[str], criteria: ComparisonCriteria) -> Comparison:
         """Compare the runs of `selectors` with those of the first."""
-        return self._compare(self.chosen(selectors), selectors, margins, overruled, tested)
+        return self._compare(self.chosen(selectors), selectors, criteria)
 
     def compared(
-        self, selectors: Sequence[str], margins: Margins, tested: Collection[str] = (), overruled: str = ""
+        self, selectors: Sequence[str], criteria: ComparisonCriteria
     ) -> tuple[Comparison, tuple[RunRecord, ...]]:
         """Return the comparison, and each run or joined group of runs without samples."""
         groups = self.chosen(selectors)
         records = tuple(join(group, {record.summary.id: {} for record in group})[0] for group in groups)
-        return self._compare(groups, selectors, margins, overruled, tested), records
+        return self._compare(groups, selectors, criteria), records
 
     def trial_samples(
         self, trials: Iterable[tuple[str, int]], metrics: Collection[str]
@@ -158,16 +156,13 @@ class RunSelection:
         return found
 
     def _compare(
-        self,
-        groups: Sequence[Sequence[RunRecord]],
-        selectors: Sequence[str],
-        margins: Margins,
-        overruled: str,
-        tested: Collection[str],
+        self, groups: Sequence[Sequence[RunRecord]], selectors: Sequence[str], criteria: ComparisonCriteria
     ) -> Comparison:
         from app.comparison.compare import compare
 
-        found = compare(groups, margins, overruled=overruled, within=self._within(groups), tested=tested)
+        found = compare(
+            groups, criteria.margins, overruled=criteria.overruled, within=self._within(groups), tested=criteria.tested
+        )
         return replace(found, notes=tuple(dict.fromkeys([*self._of_baselines(selectors), *found.notes])))
 
     def _of_baselines(self, selectors: Sequence[str]) -> Iterator[str]:
@@ -187,9 +182,7 @@ class RunSelection:
         self,
         selectors: Sequence[str],
         path: Path,
-        margins: Margins,
-        overruled: str,
-        tested: Collection[str] = (),
+        criteria: ComparisonCriteria,
         *,
         kind: str = "png",
     ) -> Path:
@@ -200,7 +193,7 @@ class RunSelection:
         telemetry = {record.summary.id: self._telemetry_of(record) for record, _ in pairs}
         records = [record for record, _ in pairs]
         samples = {record.summary.id: series for record, series in pairs}
-        comparison = self.compare(selectors, margins, overruled, tested) if len(selectors) > 1 else None
+        comparison = self.compare(selectors, criteria) if len(selectors) > 1 else None
         return write_report(
             records,
             samples,

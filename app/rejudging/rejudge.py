@@ -18,7 +18,7 @@ from app.events import State
 from app.outputs.importing import reread_verdicts
 from app.plans.plan import host_label
 from app.records import ComputedVerdicts, Recall, RunRecord, SampleSeries
-from app.store.errors import UnreadableRunError
+from app.store.errors import StoreLostError, UnreadableRunError
 from app.store.verdict_history import NewVerdicts
 from app.timestamps import now
 from app.verdict.stored import computed_verdicts, seen_by_the_run, step_keys
@@ -211,6 +211,8 @@ def _records(store: "Store", runs: Sequence[str]) -> Iterator[tuple[str, RunReco
             for run in part:
                 try:
                     found.append((run, load(run)))
+                except StoreLostError:  # each further run would wait for a connection, too
+                    raise
                 except BenchwrightError as error:
                     found.append((run, error))
         yield from found
@@ -229,6 +231,8 @@ def _attempted(store: "Store", record: RunRecord) -> tuple[NewVerdicts | None, s
             return None, lost, True
         content = b"" if record.read_from is None else store.imported_content(run)
         return new_verdicts(record, store.samples(run), store.telemetry(run), content), "", False
+    except StoreLostError:
+        raise
     except BenchwrightError as error:  # deleted or locked meanwhile, or not to be judged
         return None, error.message, isinstance(error, NotJudgedError) and record.summary.state is not State.RUNNING
     except Exception as error:  # a defect of a check must not keep the other runs from being judged

@@ -7,8 +7,9 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Table, literal_column, text
 from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import ProgrammingError
 
-from app.store.sql_views import POSTGRESQL, POSTGRESQL_VIEWS, RESULTS_SCHEMA, STATEMENTS, definitions
+from app.store.sql_views import POSTGRESQL, POSTGRESQL_VIEWS, RESULTS_SCHEMA, STATEMENTS, definitions, with_old_order
 from app.timestamps import now
 
 APPLICATION_ID = 0x42575231  # "BWR1"; identifies a library, also to file(1)
@@ -115,7 +116,11 @@ class _PostgreSql(DatabaseDialect):
         """Create or replace them; those who may read them stay."""
         connection.exec_driver_sql(f"CREATE SCHEMA IF NOT EXISTS {RESULTS_SCHEMA}")
         for name, query in definitions(POSTGRESQL).items():
-            connection.exec_driver_sql(f"CREATE OR REPLACE VIEW {name} AS {query}")
+            try:
+                with connection.begin_nested():
+                    connection.exec_driver_sql(f"CREATE OR REPLACE VIEW {name} AS {query}")
+            except ProgrammingError:  # the order of no column can be changed, and others' views may depend on this one
+                connection.exec_driver_sql(f"CREATE OR REPLACE VIEW {name} AS {with_old_order(query)}")
         connection.exec_driver_sql(f"COMMENT ON SCHEMA {RESULTS_SCHEMA} IS '{_VIEWS}'")
 
     def lacks_views(self, connection: Connection) -> bool:

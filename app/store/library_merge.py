@@ -22,7 +22,7 @@ from app.store.database import Database
 from app.store.errors import StoreError
 from app.store.opening import database_of
 from app.store.rows import inserted_id
-from app.store.run_transfer import Imported, check_types, copied_runs, opened, whole_content
+from app.store.run_transfer import Imported, check_types, copied_runs, opened, whole_content, writing_from
 from suites.errors import BenchwrightError
 from suites.quantities import count_text
 
@@ -99,7 +99,7 @@ def _merged(
         found = Merged(runs)
         yield found
     merging = _Merging(old, check_table)
-    with target.writing() as new:
+    with writing_from(old, target) as new:
         for copy in (
             merging.series,
             merging.baselines,

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 
-from app.store.errors import StoreError
+from app.store.errors import StoreError, StoreLostError
 from suites.quantities import count_text
 
 
@@ -39,6 +39,8 @@ def delete_runs(
     for run in runs:
         try:
             delete(run)
+        except StoreLostError:  # each further run would wait for a connection, too
+            raise
         except StoreError as error:
             found = replace(found, refused=(*found.refused, (run, error.message)))
         else:

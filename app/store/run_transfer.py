@@ -162,7 +162,7 @@ def export_runs(
 
     Raises StoreError; then, and if it is closed before its end, no file is left.
     """
-    with source.reading() as old:
+    with source.reading() as old, _naming_source():
         found = list(dict.fromkeys(run_reader.find(old, run) for run in runs))
         create_file(path)
         target = FileDatabase(path)
@@ -171,7 +171,7 @@ def export_runs(
                 for one in about:
                     investigations.keep(new, one)
             for done, run in enumerate(found, 1):
-                with target.writing() as new:
+                with writing_from(old, target) as new:
                     _copy(old, new, run, change)
                 if done < len(found):
                     yield Exported(path, done, len(found))
@@ -192,7 +192,7 @@ def import_runs(path: Path, target: Database, runs: Sequence[str] = ()) -> Gener
         for found in copied_runs(old, target, runs):
             yield found
         if not runs:
-            with target.writing() as new:
+            with writing_from(old, target) as new:
                 added, left_out = investigations.copy_missing(old, new)
             if added or left_out:
                 yield replace(found, added=tuple(added), left_out=tuple(left_out))
@@ -211,8 +211,14 @@ def copied_runs(
     yield so_far
     for run in wanted:
         try:
-            with target.writing(adding=True) as new:
+            with writing_from(old, target, adding=True) as new:
                 copied = _copy_missing(old, new, run, content)
+        except errors.StoreLostError:  # each further run would wait for a connection, too
+            raise
+        except _SourceError as failed:
+            if old.invalidated:
+                raise
+            so_far = replace(so_far, refused=(*so_far.refused, (run, errors.unreadable_run(run, failed).message)))
         except errors.StoreError as error:
             so_far = replace(so_far, refused=(*so_far.refused, (run, error.message)))
         else:
@@ -231,7 +237,7 @@ def finished_runs(path: Path) -> list[FinishedRun]:
 def opened(path: Location) -> Iterator[Connection]:
     """Give a connection to a server, or to a copy of the file at `path`: opening one may write to it or upgrade it."""
     if not isinstance(path, Path):
-        with closing(database_of(path)) as database, database.reading() as connection:
+        with closing(database_of(path)) as database, database.reading() as connection, _naming_source():
             yield connection
         return
     copy = path
@@ -244,7 +250,7 @@ def opened(path: Location) -> Iterator[Connection]:
         with temporary_space(2 * found.st_size) as folder:
             source = extract_library(path, Path(folder)) if is_report(path) else path
             copy = source if source != path else copy_of(path, Path(folder))
-            with closing(FileDatabase(copy)) as database, database.reading() as connection:
+            with closing(FileDatabase(copy)) as database, database.reading() as connection, _naming_source():
                 driver_of(connection).setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
                 yield connection
     except errors.StoreError as error:  # named as the user does, who chose it as the file to import
@@ -252,6 +258,36 @@ def opened(path: Location) -> Iterator[Connection]:
         raise type(error)(message, remedy.replace(" with --store", "")) from error
     except OSError as error:
         raise errors.translated(error, path) from error
+
+
+class _SourceError(Exception):
+    """An error of the database that is read, within a transaction of the other one, which would name that."""
+
+    def __init__(self, error: DBAPIError) -> None:
+        super().__init__(str(error.orig))
+        self.error = error
+
+
+@contextmanager
+def writing_from(old: Connection, target: Database, *, adding: bool = False) -> Iterator[Connection]:
+    """Give a connection as Database.writing() does; what fails while `old` is read is an error of its library."""
+    with target.writing(adding=adding) as new:
+        try:
+            yield new
+        except DBAPIError as error:
+            own = new.dialect.dbapi
+            if old.invalidated or (own is not None and not isinstance(error.orig, own.Error)):
+                raise _SourceError(error) from error
+            raise
+
+
+@contextmanager
+def _naming_source() -> Iterator[None]:
+    """Let the database that is read name its own error."""
+    try:
+        yield
+    except _SourceError as failed:
+        raise failed.error from failed
 
 
 def _finished(connection: Connection) -> list[FinishedRun]:

@@ -150,9 +150,9 @@ class ServerDatabase(Database):
     def _opened(self) -> Engine:
         with self._lock:
             if self._engine is None:
-                engine = create_engine(
+                engine = create_engine(  # READ COMMITTED: a write transaction reads after its lock, not before it
                     "postgresql+psycopg://", creator=partial(connect, self._url), poolclass=QueuePool, pool_size=_KEPT,
-                    max_overflow=-1, pool_pre_ping=True, hide_parameters=True,
+                    max_overflow=-1, pool_pre_ping=True, hide_parameters=True, isolation_level="READ COMMITTED",
                 )  # fmt: skip
                 event.listen(engine, "connect", prepare)
                 weakref.finalize(self, engine.dispose)  # of a database that was dropped without close()

@@ -18,6 +18,7 @@ class Dialect:
     moments: str  # the times of packed samples as rows `moment`, for the next two
     time: str
     value: str
+    order: str  # the collation of a text that is no column of a table
     facts: str  # SELECT of run_id, host, moment, fact, value, number, unit, absent
 
 
@@ -61,13 +62,17 @@ SQLITE = Dialect(
     moments="json_each(sample_times.time_list) AS moment",
     time="CAST(moment.value AS DOUBLE PRECISION)",
     value="CAST(json_extract(packed_samples.value_list, '$[' || moment.key || ']') AS DOUBLE PRECISION)",
+    order="",
     facts=_SQLITE_FACTS,
 )
 
 RESULTS_SCHEMA = "results"
 """Schema of the views in PostgreSQL."""
 
-POSTGRESQL_VIEWS = 2
+_ORDER = 'COLLATE "C"'
+"""The order of texts in a file and of the columns of tables, whatever the locale of the server."""
+
+POSTGRESQL_VIEWS = 3
 """Version of the views in PostgreSQL: an owner who opens a library with an older one replaces them. Columns stay."""
 
 _UNREADABLE = r"\\u(0000|[dD][89a-fA-F])"
@@ -87,11 +92,11 @@ _WITHIN_DOUBLE = (
 """Numbers in JSON that a double holds: PostgreSQL refuses others, where SQLite reads an infinity or 0."""
 
 _POSTGRESQL_FACTS = f"""\
-SELECT run_id, host, moment, fact, content ->> 'value' AS value,
+SELECT run_id, host, moment, fact {_ORDER} AS fact, (content ->> 'value') {_ORDER} AS value,
   CASE json_typeof(content -> 'value') WHEN 'number'
       THEN CASE WHEN content ->> 'value' ~ '{_WITHIN_DOUBLE}' THEN CAST(content ->> 'value' AS DOUBLE PRECISION) END
     WHEN 'boolean' THEN CAST(CAST(content ->> 'value' AS BOOLEAN) AS INTEGER) END AS number,
-  NULLIF(content ->> 'unit', '') AS unit, content ->> 'absent' AS absent
+  NULLIF(content ->> 'unit', '') {_ORDER} AS unit, (content ->> 'absent') {_ORDER} AS absent
 FROM (
   SELECT facts.run_id, facts.host, facts.moment, part.key || '.' || one.key AS fact, one.value AS content
   FROM facts, json_each({_POSTGRESQL_JSON.format("facts.content")}) AS part,
@@ -111,13 +116,14 @@ FROM (
 POSTGRESQL = Dialect(
     name=RESULTS_SCHEMA + ".{}",
     texts=f"""(SELECT COALESCE(string_agg(one, ', ' ORDER BY at), '')
-    FROM json_array_elements_text({_POSTGRESQL_JSON}) WITH ORDINALITY AS list (one, at))""",  # noqa: S608
+    FROM json_array_elements_text({_POSTGRESQL_JSON}) WITH ORDINALITY AS list (one, at)) {_ORDER}""",  # noqa: S608
     labels=f"""(SELECT COALESCE(string_agg((pair ->> 0) || '=' || (pair ->> 1), ';' ORDER BY at), '')
-    FROM json_array_elements({_POSTGRESQL_JSON}) WITH ORDINALITY AS list (pair, at))""",  # noqa: S608
+    FROM json_array_elements({_POSTGRESQL_JSON}) WITH ORDINALITY AS list (pair, at)) {_ORDER}""",  # noqa: S608
     moments="""ROWS FROM (json_array_elements_text(CAST(sample_times.time_list AS JSON)),
   json_array_elements_text(CAST(packed_samples.value_list AS JSON))) AS moment (time_text, value_text)""",
     time="CAST(moment.time_text AS DOUBLE PRECISION)",
     value="CAST(moment.value_text AS DOUBLE PRECISION)",
+    order=f" {_ORDER}",
     facts=_POSTGRESQL_FACTS,
 )
 
@@ -163,7 +169,7 @@ CROSS JOIN {moments}"""
 
 _SERIES = """\
 series.run_id AS run, CAST(COALESCE(series.host, trials.host) AS TEXT) AS host, trials.step, trials.number AS trial,
-  CAST(CASE WHEN series.trial IS NULL THEN 'telemetry' ELSE 'test' END AS TEXT) AS kind"""
+  CAST(CASE WHEN series.trial IS NULL THEN 'telemetry' ELSE 'test' END AS TEXT){order} AS kind"""
 
 _FINDINGS = """\
 SELECT findings.run_id AS run, findings.host, findings.step, trials.number AS trial, findings.check_id AS finding,
@@ -186,7 +192,7 @@ def definitions(dialect: Dialect) -> Mapping[str, str]:
         "runs": _RUNS.format(hosts=dialect.texts.format("runs.hosts"), steps=dialect.texts.format("runs.steps")),
         "metrics": _METRICS.format(labels=dialect.labels.format("figures.labels")),
         "samples": _SAMPLES.format(
-            series=_SERIES,
+            series=_SERIES.format(order=dialect.order),
             labels=labels,
             moments=dialect.moments,
             time=dialect.time,
@@ -196,6 +202,11 @@ def definitions(dialect: Dialect) -> Mapping[str, str]:
         "findings": _FINDINGS,
     }
     return {dialect.name.format(name): query for name, query in found.items()}
+
+
+def with_old_order(query: str) -> str:
+    """Return the query of a view in PostgreSQL with the order of texts of version 2: that of the server's locale."""
+    return query.replace(_ORDER, 'COLLATE "default"')
 
 
 STATEMENTS = {name: f"CREATE VIEW {name} AS {query}" for name, query in definitions(SQLITE).items()}

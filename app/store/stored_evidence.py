@@ -93,7 +93,7 @@ def _counts(connection: Connection, runs: Collection[str] | None) -> Mapping[str
             found[row][table.name] += count
     for query in _sample_counts(runs):
         for row, count in connection.execute(query):
-            found[row][_SAMPLES] += count
+            found[row][_SAMPLES] += int(count)  # PostgreSQL sums to a decimal number
     return found
 
 

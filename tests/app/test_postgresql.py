@@ -15,6 +15,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -31,16 +32,19 @@ from app.library_location import LocationError, ServerUrl, location_of
 from app.services import Workstation
 from app.store import ownership, schema
 from app.store.errors import ReadOnlyError, StoreBusyError, StoreError, StoreLostError
+from app.store.library_merge import Merged
 from app.store.recorder import Recorder
+from app.store.retention import Deleted
 from app.store.roles import ROLES_SQL
+from app.store.run_transfer import Exported
 from app.store.store import Store
 from suites.vocab import Sample
 from tests.app import run_events
-from tests.app.stores import RUN, execute, opened, postgresql, record, url
+from tests.app.stores import RUN, execute, library_on, opened, postgresql, record, url
 from tests.app.stores import store_on_server as store
 from tests.app.test_store_crash import SCRIPT
 from tests.messages import messages
-from tests.postgresql import Server, programs
+from tests.postgresql import OWNER, Server, programs
 from tests.program import benchwright
 
 __all__ = ["postgresql", "store", "url"]  # fixtures
@@ -80,7 +84,8 @@ def test_a_url_is_shown_without_its_secrets(text: str, shown: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["mysql://u:s3cret@h/d", "postgresql://u:s3cret@x@h/d", "postgresql://u:s3cret@h/d e", "postgresql://h/d?s3cret"]
+    "text", ["mysql://u:s3cret@h/d", "postgresql://u:s3cret@x@h/d", "postgresql://u:s3cret@h/d e", "postgresql://h/d?s3cret",
+             "postgresql://u:s3cret@h/%ff", "postgresql://u:s3cret@h/%00", "postgresql://u:s3cret@h:99999/d", "postgresql://u:s3cret@h:x/d"]
 )  # fmt: skip
 def test_a_malformed_url_is_not_repeated(text: str) -> None:
     with pytest.raises(LocationError) as refused:
@@ -100,6 +105,53 @@ def test_a_server_that_does_not_run_is_named_with_what_to_do(store: Store) -> No
     with pytest.raises(StoreLostError, match=f"127.0.0.1:{port}/none failed: .*refused") as lost:
         Store(location_of(f"postgresql://127.0.0.1:{port}/none")).runs()
     assert "pg_isready" in lost.value.remedy
+
+
+NAMED = "b/e?n#c%h @:é'\""
+"""A name of a database, and of a role, with what a URL uses itself."""
+
+
+@pytest.mark.parametrize("form", ["names", "socket", "socket as host", "IPv6", "several hosts", "another time zone"])
+def test_each_form_of_a_url_reaches_its_library(
+    postgresql: Server, url: ServerUrl, store: Store, form: str, tmp_path: Path
+) -> None:
+    record(store, RUN, run_events.run_events(RUN))
+    name, port = url.url.rpartition("/")[2], postgresql.port
+    host = f"127.0.0.1:{port}"
+    folder, special = postgresql.folder, quote(NAMED, safe="")
+    text = {
+        "names": f"{special}@{host}/{special}",
+        "socket": f"{OWNER}@/{name}?host={folder}&port={port}",
+        "socket as host": f"{OWNER}@{quote(str(folder), safe='')}:{port}/{name}",
+        "IPv6": f"{OWNER}@[::1]:{port}/{name}",
+        "several hosts": f"{OWNER}@127.0.0.1:1,{host}/{name}",
+        "another time zone": f"{OWNER}@{host}/{name}?options=-c%20timezone%3DAsia/Kolkata%20-c%20datestyle%3DGerman",
+    }[form]
+    if form == "IPv6" and not has_ipv6():
+        pytest.skip("no IPv6 on this computer")
+    if form == "names":
+        quoted = NAMED.replace('"', '""')
+        store.close()
+        postgresql.execute(f'CREATE ROLE "{quoted}" LOGIN SUPERUSER')
+        postgresql.execute(f'CREATE DATABASE "{quoted}" TEMPLATE {name}')
+    given = location_of(f"postgresql://{text}")
+    try:
+        with closing(Workstation(given, tmp_path / "hosts.toml")) as workstation:
+            assert [(row.id, row.started) for row in workstation.runs()] == [(RUN, "2026-11-20T14:15:30+00:00")]
+        done = benchwright("--store", str(given), "list", "--json")
+        assert (done.status, RUN in done.out) == (0, True), done.err
+    finally:
+        if form == "names":
+            postgresql.execute(f'DROP DATABASE "{quoted}" WITH (FORCE)')
+            postgresql.execute(f'DROP ROLE "{quoted}"')
+
+
+def has_ipv6() -> bool:
+    try:
+        with socket.create_server(("::1", 0), family=socket.AF_INET6):
+            return True
+    except OSError:
+        return False
 
 
 def test_a_schema_of_another_program_is_refused_and_unchanged(postgresql: Server) -> None:
@@ -496,7 +548,8 @@ def test_runs_are_merged_exported_and_deleted_as_in_a_file(url: ServerUrl, store
         assert {row.id for row in exported.runs()} == set(runs[1:3])
         assert exported.samples(runs[1]) == store.samples(runs[1])
     with closing(Workstation(url, tmp_path / "hosts.toml")) as workstation:
-        report = workstation.export_redacted_html([runs[2]], tmp_path / "report.html")
+        with workstation.redacted([runs[2]]) as source:
+            report = source.workstation.export_html(source.runs, tmp_path / "report.html", redacted=True)
         assert "web-1" not in report.read_text(encoding="utf-8")
         assert [row.id for row in workstation.matching("rw=randread -tag:old")[1]] == [row.id for row in store.runs()]
     *_, deleted = store.delete_runs(runs)
@@ -618,6 +671,69 @@ def test_an_interrupted_copy_leaves_whole_runs_and_goes_on(url: ServerUrl, store
         *_, last = workstation.copy_library(path, url)
         assert last.whole
         assert {row.id for row in store.runs()} == set(runs)
+
+
+@pytest.mark.parametrize("cut", ["target", "source of a file", "source of a server", "source of an export", "deletion"])
+def test_a_cut_ends_a_transfer_at_once_and_names_the_lost_side(
+    postgresql: Server, proxy: Proxy, url: ServerUrl, tmp_path: Path, cut: str
+) -> None:
+    path, out = tmp_path / "first.sqlite3", tmp_path / "out.sqlite3"
+    runs = library_of(path, 6)
+    through = location_of(url.url.replace(f":{postgresql.port}/", f":{proxy.port}/"))
+    with (
+        closing(Workstation(tmp_path / "own.sqlite3", tmp_path / "hosts.toml")) as workstation,
+        library_on(postgresql) as other,
+    ):
+        if cut != "target":
+            assert list(workstation.copy_library(path, url))[-1].whole
+        with closing(Workstation(through, tmp_path / "hosts.toml")) as cut_off:
+            works: dict[str, Callable[[], Iterator[Merged | Exported | Deleted]]] = {
+                "target": lambda: workstation.copy_library(path, through),
+                "source of a file": lambda: workstation.copy_library(through, out),
+                "source of a server": lambda: workstation.copy_library(through, other),
+                "source of an export": lambda: cut_off.export_library(runs, out),
+                "deletion": lambda: cut_off.delete_runs(runs),
+            }
+            reached: list[int] = []
+
+            def transfer() -> None:
+                for part in works[cut]():
+                    reached.append(part.done)
+                    if part.done == 2:
+                        proxy.cut.set()
+
+            with pytest.raises(StoreLostError, match=f"127.0.0.1:{proxy.port}") as lost:
+                transfer()
+            assert "\n" not in str(lost.value)
+            assert max(reached) < 6
+            assert cut != "source of an export" or not out.exists()
+            proxy.cut.clear()
+            *_, last = works[cut]()
+            assert last.done == len(runs)
+
+
+def test_several_judge_a_library_again_at_once_as_one_does(postgresql: Server, url: ServerUrl, tmp_path: Path) -> None:
+    """Whatever the isolation that the database has by default: each waits for the lock, then reads."""
+    path = tmp_path / "first.sqlite3"
+    runs = library_of(path, 4)
+    with closing(Workstation(tmp_path / "own.sqlite3", tmp_path / "hosts.toml")) as workstation:
+        assert list(workstation.copy_library(path, url))[-1].whole
+    name = url.url.rpartition("/")[2]
+    postgresql.execute(f"ALTER DATABASE {name} SET default_transaction_isolation = 'repeatable read'")
+
+    def judge(location: Path | ServerUrl) -> list[str]:
+        with closing(Workstation(location, tmp_path / "hosts.toml")) as workstation:
+            return [one.problem for one in workstation.rejudge(every=True)]
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(judge, [url] * 4)) == [[""] * 4] * 4
+    assert judge(path) == [""] * 4
+    for alone in opened(path):
+        for shared in opened(url):
+            for table in ("verdicts", "earlier_verdicts", "findings", "recalls"):
+                count = f"SELECT count(*) FROM {table}"
+                assert execute(shared, count) == execute(alone, count), table
+            assert shared.missing_evidence(runs) == {}
 
 
 def test_pg_dump_and_pg_restore_keep_the_library(

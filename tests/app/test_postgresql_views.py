@@ -16,7 +16,7 @@ from app.events import FactsRead, Moment, State, TrialEnded
 from app.library_location import ServerUrl, location_of
 from app.services import Workstation
 from app.store.roles import ROLES_SQL
-from app.store.sql_views import POSTGRESQL_VIEWS
+from app.store.sql_views import POSTGRESQL, POSTGRESQL_VIEWS, definitions, with_old_order
 from app.store.store import Store
 from tests.app import run_events
 from tests.app.stores import RUN, execute, opened, postgresql, record, url
@@ -146,6 +146,35 @@ def test_a_copy_with_json_that_no_database_reads_is_refused(url: ServerUrl, tmp_
     with closing(Workstation(tmp_path / "own.sqlite3", tmp_path / "hosts.toml")) as workstation:
         *_, last = workstation.copy_library(path, url)
     assert (last.whole, f"{RUN}: The run {RUN} is malformed." in last.text) == (False, True), last.text
+
+
+ORDERS = """SELECT DISTINCT (SELECT collname FROM pg_collation WHERE oid = attcollation) FROM pg_attribute
+    WHERE attrelid IN (SELECT oid FROM pg_class WHERE relnamespace = 'results'::regnamespace) AND attcollation <> 0"""
+
+
+def test_every_text_of_a_view_is_ordered_as_in_a_file(store: Store) -> None:
+    """Whatever the locale of the server, which is that of no column."""
+    assert store.runs() == []
+    assert execute(store, ORDERS) == [("C",)]
+
+
+def test_views_that_are_ordered_by_the_locale_are_replaced_too(postgresql: Server, url: ServerUrl) -> None:
+    """PostgreSQL changes the order of no column of a view."""
+    database = url.url.rpartition("/")[2]
+    for made in opened(url):
+        record(made, RUN, run_events.run_events(RUN))
+        before = execute(made, "SELECT * FROM results.runs")
+        for name, query in definitions(POSTGRESQL).items():
+            replaced = f"DROP VIEW {name}; CREATE VIEW {name} AS {with_old_order(query)}"
+            postgresql.execute(f"SET search_path TO benchwright; {replaced}", database)
+        postgresql.execute("COMMENT ON SCHEMA results IS 'Benchwright, version 2'", database)
+        assert len(execute(made, ORDERS)) == 2
+    for made in opened(url):
+        assert [row.id for row in made.runs()] == [RUN]
+        assert execute(made, "SELECT obj_description('results'::regnamespace)") == [
+            (f"Benchwright, version {POSTGRESQL_VIEWS}",)
+        ]
+        assert execute(made, "SELECT * FROM results.runs") == before
 
 
 def test_the_views_of_an_older_program_are_replaced_by_their_owner(

@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.text import Text
 
+from app.comparison.criteria import ComparisonCriteria
 from app.events import (
     FactsRead,
     FindingRaised,
@@ -505,7 +506,9 @@ def test_the_reason_to_compare_runs_that_differ_is_redacted(
         assert (b"reason left out" in content) is not bool(keep)
         assert not re.search(rb"zqbox|zquser|203\.0\.113\.5", content), path
     if not keep:
-        workstation.export_redacted_html([RUN, other], tmp_path / "y.html", overruled=reason)
+        given = ComparisonCriteria(overruled=reason)
+        with workstation.redacted([RUN, other], reason=reason) as source:
+            source.workstation.export_html(source.runs, tmp_path / "y.html", source.criteria(given), redacted=True)
         assert b"Overruled: reason left out" in (tmp_path / "y.html").read_bytes()
 
 

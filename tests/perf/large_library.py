@@ -5,17 +5,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, insert, select
 
 from app.checks.version import CHECKS_VERSION
 from app.events import FactsRead, Moment, RunEnded, RunStarted, State, TrialEnded, TrialStarted, VerdictReached
+from app.library_location import Location
 from app.library_rows import Annotation
 from app.plans.plan import Plan, Repetition, Step
 from app.store import schema
-from app.store.file_database import FileDatabase
+from app.store.opening import database_of
 from app.store.store import Store
 from suites.facts import Facts
 from suites.outputs import ParsedTrial
@@ -36,16 +36,16 @@ TRIALS = 6
 START = datetime(2026, 11, 26, 9, tzinfo=UTC)
 
 
-def make_library(path: Path, runs: int, recorded: int = 80, seed: int = 1) -> None:
+def make_library(location: Location, runs: int, recorded: int = 80, seed: int = 1) -> None:
     """Create a library of `runs` runs of fio on five hosts, one an hour until START; the first are `recorded`."""
-    store = Store(path)
+    store = Store(location)
     templates = [
         _record(store, number, host, mode, depth)
         for number, (mode, depth, host) in enumerate(product(MODES, DEPTHS, HOSTS))
         if number < min(runs, recorded)
     ]
     store.pin("nightly", [(templates[-1], "")])
-    database = FileDatabase(path)
+    database = database_of(location)
     chance = random.Random(seed)
     with database.writing() as connection:
         _copy_runs(connection, templates, runs - len(templates), chance)

@@ -15,6 +15,7 @@ from typing import Any
 from sqlalchemy import Connection, insert
 
 from app.events import RunEnded, RunStarted, State, TelemetryRead, TrialEnded, TrialStarted
+from app.library_location import Location
 from app.run_filter import parse_filter
 from app.run_matching import matcher
 from app.services import Workstation
@@ -50,7 +51,7 @@ def _measured(folder: Path) -> Iterator[Outcome]:
     path, total = folder / "samples.sqlite3", RUNS * SERIES * TICKS
     make_library(path, 1_000)
     without = path.stat().st_size
-    _add_samples(path)
+    add_samples(path)
     yield _figure("bytes a sample", (path.stat().st_size - without) / total)
     yield _line("opened and list read", [timed(lambda: _open(path)) for _ in range(REPEATS)], 1.0)
     with closing(Workstation(path, folder / "hosts.toml")) as workstation:
@@ -141,9 +142,9 @@ def _open(path: Path) -> None:
         workstation.library()
 
 
-def _add_samples(path: Path) -> None:
+def add_samples(location: Location) -> None:
     """Record one run with its samples, as they come from a host, and copy its rows."""
-    store = Store(path)
+    store = Store(location)
     template = "20261126-090000-smpl"
     chance = random.Random(3)
     kinds = [replace(CPU_BUSY, name=f"share{number}", title=f"Share {number}") for number in range(SERIES)]
@@ -189,6 +190,6 @@ def _copy(connection: Connection, run: str, new: str) -> None:
                 made |= {"times": numbers[schema.sample_times][row["times"]]}
             if table not in {schema.runs, schema.trials}:
                 made.pop("id", None)
-            number = connection.execute(insert(table).values(made)).lastrowid
-            if table in numbers:
-                numbers[table][row["id"]] = number
+            added = connection.execute(insert(table).values(made)).inserted_primary_key
+            if table in numbers and added is not None:
+                numbers[table][row["id"]] = added[0]

@@ -11,7 +11,7 @@ from pathlib import Path
 from app.run_filter import parse_filter
 from app.run_matching import matcher
 from app.services import Workstation
-from tests.perf import library_samples
+from tests.perf import library_samples, library_server
 from tests.perf.host import move_home
 from tests.perf.large_library import make_library
 from tests.perf.library_20000 import METRIC, PARAMETERS, TYPED
@@ -33,7 +33,8 @@ def run() -> list[Outcome]:
     """Return the figures of each size of SIZES."""
     with tempfile.TemporaryDirectory() as folder:
         move_home(Path(folder) / "home")
-        return [*(one for size in SIZES for one in _measured(Path(folder), size)), *library_samples.run()]
+        found = [one for size in SIZES for one in _measured(Path(folder), size)]
+    return [*found, *library_samples.run(), *library_server.run()]
 
 
 def _measured(folder: Path, size: int) -> list[Outcome]:

@@ -8,7 +8,6 @@ from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from app.comparison.comparison import ComparisonRow
-from app.margins import DEFAULTS
 from app.questions import RefusingAsker
 from app.services import Workstation
 from suites.vocab import Sample
@@ -58,7 +57,7 @@ def curves_of(workstation: Workstation, compared: Compared, row: ComparisonRow) 
 
 
 def test_each_trial_of_a_run_has_the_curve_that_its_replay_has(library: Workstation) -> None:
-    compared = read_runs(library, [BEFORE, AFTER], DEFAULTS)
+    compared = read_runs(library, [BEFORE, AFTER])
     row = row_of(compared, "iops")
     found = curves_of(library, compared, row)
     for number, run in enumerate((BEFORE, AFTER)):
@@ -81,7 +80,7 @@ def test_each_trial_of_a_run_has_the_curve_that_its_replay_has(library: Workstat
 def test_of_many_trials_only_those_that_are_drawn_are_read(
     library: Workstation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    compared = read_runs(library, [f"{BEFORE},{AGAIN}", AFTER], DEFAULTS)
+    compared = read_runs(library, [f"{BEFORE},{AGAIN}", AFTER])
     row = row_of(compared, "iops")
     asked: list[tuple[str, int]] = []
     read = library.trial_samples
@@ -106,7 +105,7 @@ def test_of_many_trials_only_those_that_are_drawn_are_read(
 
 
 def test_a_metric_without_samples_has_the_curves_of_the_headline_metric(library: Workstation) -> None:
-    compared = read_runs(library, [BEFORE, AFTER], DEFAULTS)
+    compared = read_runs(library, [BEFORE, AFTER])
     found = curves_of(library, compared, row_of(compared, "latency_p99"))
     assert found.metric.name == "iops"
 

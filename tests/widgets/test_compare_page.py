@@ -14,6 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from app.comparison.comparability import Weight
 from app.comparison.compare import compare
+from app.comparison.criteria import ComparisonCriteria
 from app.comparison.family import DESCRIPTIVE
 from app.comparison.verdicts import ComparisonVerdict
 from app.margins import Margins
@@ -178,7 +179,7 @@ def test_a_wider_margin_changes_the_verdict(qtbot: QtBot, page: ComparePage) -> 
     assert _texts(page, VERDICT)[2] == MESSAGES["no_difference_larger_than_20"]
     with qtbot.waitSignal(page.export_requested) as asked:
         page.export()
-    assert asked.args == [[BEFORE, AFTER], f"comparison-{BEFORE}", Margins(0.2), "", frozenset()]
+    assert asked.args == [[BEFORE, AFTER], f"comparison-{BEFORE}", ComparisonCriteria(Margins(0.2))]
 
 
 def test_another_run_can_be_the_baseline(qtbot: QtBot, page: ComparePage) -> None:
@@ -383,7 +384,7 @@ def test_the_gate_is_passed_with_a_reason_that_stands_everywhere_and_held_to_aga
     assert MESSAGES["overruled_the_block_size_is"] in page.explanation.sentence.text()
     with qtbot.waitSignal(page.export_requested) as asked:
         page.export()
-    assert asked.args[3] == MESSAGES["the_block_size_is_the"]
+    assert asked.args[2].overruled == MESSAGES["the_block_size_is_the"]
     qtbot.mouseClick(gate.restore_button, Qt.MouseButton.LeftButton)
     _settle(qtbot)
     assert _verdicts(page, "I/Os per second") == [ComparisonVerdict.NOT_COMPARABLE]

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.comparison.comparison import NOTHING_COMPARED, Comparison, ComparisonRow
+from app.comparison.criteria import ComparisonCriteria
 from app.comparison.family import DESCRIPTIVE
 from app.margins import Margin
 from app.questions import Asker
@@ -86,8 +87,7 @@ class ComparePage(Page):
     plan_chosen = Signal(object)  # a Plan
     library_requested = Signal()
     investigate_requested = Signal(list)  # the selectors of the sides, baseline first
-    # Run ids, baseline first; file name; margins; override reason; metrics tested besides the headline ones.
-    export_requested = Signal(list, str, object, str, object)
+    export_requested = Signal(list, str, object)  # run ids, baseline first; file name; ComparisonCriteria
 
     def __init__(self, workstation: Workstation, asker: Asker) -> None:
         super().__init__(workstation, asker)
@@ -134,8 +134,8 @@ class ComparePage(Page):
         self._overruled = ""  # an override holds for the runs it was given for
         self._stack.setCurrentWidget(self._body)
         self._waiting.start()
-        chosen = (tuple(self._ids), self.margin.margins(), self._tested)
-        self._read(lambda: read_runs(self.workstation, *chosen), self._show)
+        chosen, criteria = tuple(self._ids), self._criteria()
+        self._read(lambda: read_runs(self.workstation, chosen, criteria), self._show)
 
     def activated(self) -> None:
         """Focus the table, and follow the library."""
@@ -147,17 +147,17 @@ class ComparePage(Page):
         before, ids, workstation = self._compared, tuple(self._ids), self.workstation
         if before is None:
             return
-        chosen = (self.margin.margins(), self._tested, self._overruled)
+        criteria = self._criteria()
 
         def work() -> tuple[Compared | None, list[str]]:
             left = list(ids)
             try:
-                found = read_runs(workstation, left, *chosen)
+                found = read_runs(workstation, left, criteria)
             except BenchwrightError:
                 left = remaining(workstation, ids)
                 if len(left) < 2:
                     raise
-                found = read_runs(workstation, left, *chosen)
+                found = read_runs(workstation, left, criteria)
             return (None if found.comparison == before.comparison else found), left
 
         self._read(work, self._show_followed)
@@ -181,7 +181,7 @@ class ComparePage(Page):
             return False
         # Not self._ids[0]: for a part of a run that contains the step names.
         name = f"comparison-{self._compared.comparison.runs[0].id}"
-        self.export_requested.emit(list(self._ids), name, self.margin.margins(), self._overruled, self._tested)
+        self.export_requested.emit(list(self._ids), name, self._criteria())
         return True
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -190,6 +190,9 @@ class ComparePage(Page):
         self.margin.origin.setVisible(self.width() >= _ORIGIN_FROM)
 
     # Reading
+
+    def _criteria(self) -> ComparisonCriteria:
+        return ComparisonCriteria(self.margin.margins(), self._overruled, self._tested)
 
     def _read(self, work: Callable[[], object], show: Callable[[object], None]) -> None:
         """Run `work` in the background; results of a job that a newer one replaced are dropped."""
@@ -202,8 +205,8 @@ class ComparePage(Page):
         """Compare again with a new margin, an override or other tested metrics; samples are not read again."""
         if self._compared is None:
             return
-        chosen = (tuple(self._ids), self.margin.margins(), self._overruled, self._tested)
-        self._read(lambda: self.workstation.compare(*chosen), self._show_recompared)
+        chosen, criteria = tuple(self._ids), self._criteria()
+        self._read(lambda: self.workstation.compare(chosen, criteria), self._show_recompared)
 
     def _keep_margin(self, metric: str, share: float | None) -> None:
         """Store or forget the user's margin of a metric, and compare again."""

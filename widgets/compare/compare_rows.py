@@ -1,15 +1,15 @@
 """Rows of the comparison table: a heading for each step and host, then each metric with its runs. No Qt."""
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
 
 from app.comparison.comparison import Comparison, ComparisonRow, RelativeFigure, run_letter
+from app.comparison.criteria import DEFAULT_CRITERIA, ComparisonCriteria
 from app.comparison.verdicts import verdict_text
 from app.distributions.studies import StudyKind, missing_for
-from app.margins import Margins
 from app.plans.plan import Step, host_label
 from app.records import RunRecord
 from app.services import Workstation
@@ -36,11 +36,11 @@ class Compared:
 
 
 def read_runs(
-    workstation: Workstation, runs: Sequence[str], margins: Margins, tested: Collection[str] = (), overruled: str = ""
+    workstation: Workstation, runs: Sequence[str], criteria: ComparisonCriteria = DEFAULT_CRITERIA
 ) -> Compared:
-    """Read and compare runs or groups of runs, without their samples; `tested` and `overruled` are as in compare()."""
+    """Read and compare runs or groups of runs, without their samples."""
     with collection_paused():
-        comparison, records = workstation.compared(runs, margins, tested, overruled)
+        comparison, records = workstation.compared(runs, criteria)
         return Compared(comparison, records, missing_for(records))
 
 

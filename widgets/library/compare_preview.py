@@ -10,7 +10,6 @@ from PySide6.QtWidgets import QTabWidget, QWidget
 from app.comparison.comparison import run_letter
 from app.library_rows import LibraryRow
 from app.library_table import differing_parameters, parameter_text
-from app.margins import DEFAULTS
 from app.services import Workstation
 from suites.errors import BenchwrightError
 from suites.quantities import count_text
@@ -133,7 +132,6 @@ class ComparePreview(QWidget):
 
     def _read(self) -> None:
         wanted, workstation = self._wanted, self._workstation
-        margins = DEFAULTS
 
         def show(found: Compared) -> None:
             if wanted == self._wanted:
@@ -143,7 +141,7 @@ class ComparePreview(QWidget):
             if wanted == self._wanted:
                 self.notice.show_error(error)
 
-        BackgroundJob(lambda: read_runs(workstation, wanted, margins), self).start(show, fail)
+        BackgroundJob(lambda: read_runs(workstation, wanted), self).start(show, fail)
 
     def _show(self, compared: Compared) -> None:
         self.compared = compared
