@@ -25,7 +25,7 @@ _DATES = frozenset({"date", "datetime", "timestamp", "time", "start", "started",
 _TESTS = frozenset({"test", "benchmark", "test name"})
 _IN_BRACKETS = re.compile(r"(.*?)\s*[(\[]\s*([^()\[\]]{1,20})\s*[)\]]\s*")
 _AT_END = re.compile(r"(.*\S)(?:\s*[,/]\s*|[\s_]+)(\S{1,12})")
-_NUMBER = re.compile(r"[-+]?\d[\d.,'\s\u00a0\u2009\u202f]*(?:[eE][-+]?\d+)?\s*(\S*)")
+_NUMBER = re.compile(r"[-+]?\d[\d.,'\s\u00a0\u2009\u202f]*(?:[eE][-+]?\d+)?\s*((?:[^\d\s-]\S*)?)")
 _PREFERRED = ("ms", "us", "µs", "ns", "s", "MB/s", "GB/s", "MiB/s", "Mbit/s", "Gbit/s", "IOPS", "1/s", "%", "W", "B")
 
 UNITS = tuple(dict.fromkeys((*_PREFERRED, *Unit)))
@@ -210,6 +210,12 @@ def first_cells(table: Table, name: str) -> list[str]:
     return [cells[at] for _, cells in rows if at < len(cells) and cells[at].lower() not in MISSING]
 
 
+def is_numeric(table: Table, name: str) -> bool:
+    """Return whether most of the first cells of a column are numbers."""
+    cells = first_cells(table, name)
+    return sum(_NUMBER.fullmatch(cell) is not None for cell in cells) * 2 > len(cells)
+
+
 def _proposed(name: str, cells: Sequence[str]) -> ColumnDraft:
     plain = " ".join(name.replace("_", " ").lower().split())
     if plain in _HOSTS:
@@ -218,12 +224,12 @@ def _proposed(name: str, cells: Sequence[str]) -> ColumnDraft:
         return ColumnDraft(Role.TEST)
     if plain in _DATES and cells and (form := _date_format(cells)) is not None:
         return ColumnDraft(Role.DATE, form=form)
-    numbers = [_NUMBER.fullmatch(cell) for cell in cells]
-    if not cells or not all(numbers):
+    numbers = [found for cell in cells if (found := _NUMBER.fullmatch(cell)) is not None]
+    if len(numbers) * 2 <= len(cells):
         return ColumnDraft()
     title, unit = _split(name)
     if not unit:
-        suffixes = {found[1] for found in numbers if found is not None}
+        suffixes = {found[1] for found in numbers}
         unit = _unit(next(iter(suffixes))) if len(suffixes) == 1 else ""
     return ColumnDraft(MEASURED, _metric_name(title), unit, _direction(unit)) if unit else ColumnDraft()
 

@@ -37,8 +37,9 @@ SUITE = "csv"
 
 MISSING = frozenset({"", "-", "–", "na", "n/a", "nan", "null", "none"})
 """Cells without a value, in lower case."""
-_POINT = re.compile(r"([-+]?(?:\d{1,3}(?:[, \u00a0\u2009\u202f']\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d{1,3})?)\s*(\S*)$")
-_COMMA = re.compile(r"([-+]?(?:\d{1,3}(?:[. \u00a0\u2009\u202f']\d{3})+|\d+)(?:,\d+)?(?:[eE][-+]?\d{1,3})?)\s*(\S*)$")
+_SUFFIX = r"(?:[eE][-+]?\d{1,3})?)(?:\s+|(?![.,\d]))(\S*)$"
+_POINT = re.compile(r"([-+]?(?:\d{1,3}(?:[, \u00a0\u2009\u202f']\d{3})+|\d+)(?:\.\d+)?" + _SUFFIX)
+_COMMA = re.compile(r"([-+]?(?:\d{1,3}(?:[. \u00a0\u2009\u202f']\d{3})+|\d+)(?:,\d+)?" + _SUFFIX)
 _GROUPING = re.compile(r"[ \u00a0\u2009\u202f']")
 _FORMULA = re.compile(r"[=@\t\r]|[-+].*[(|!]")
 _PREFIXES = {"k": 1e3, "M": 1e6, "G": 1e9}

@@ -43,7 +43,7 @@ from widgets.theme import SPACE, icon
 PASTED = "pasted text"
 """Name of a text from the clipboard."""
 
-UNMAPPED = "Its columns have no mapping: choose Columns…"
+UNMAPPED = "No mapping: choose Columns…"
 
 _CANNOT_TELL = f"{first_upper(Trust.UNDECIDED.value)}: "
 
@@ -252,8 +252,7 @@ class JudgePage(Page):
         row = self.table.current()
         if row is None or not row.is_table:
             return
-        name = row.file.source.name.rpartition(".")[0] or row.file.source.name
-        dialog = MappingDialog(self.workstation, row.origin, name, row.file.mapping, self)
+        dialog = MappingDialog(self.workstation, row.origin, row.file.source.name, row.file.mapping, self)
         dialog.mapped.connect(lambda _mapping: self._judge(self._sources))
         opened(dialog)
 
