@@ -24,7 +24,7 @@ _HOSTS = frozenset({"host", "hostname", "host name", "server", "machine", "insta
 _DATES = frozenset({"date", "datetime", "timestamp", "time", "start", "started", "datum"})
 _TESTS = frozenset({"test", "benchmark", "test name"})
 _IN_BRACKETS = re.compile(r"(.*?)\s*[(\[]\s*([^()\[\]]{1,20})\s*[)\]]\s*")
-_AT_END = re.compile(r"(.*\S)(?:\s*[,/]\s*|[\s_]+)(\S{1,12})")
+_AT_END = re.compile(r"(.*\S)(?:\s*,\s*|[\s_]+)(\S{1,12})")
 _NUMBER = re.compile(r"[-+]?\d[\d.,'\s\u00a0\u2009\u202f]*(?:[eE][-+]?\d+)?\s*((?:[^\d\s-]\S*)?)")
 _PREFERRED = ("ms", "us", "µs", "ns", "s", "MB/s", "GB/s", "MiB/s", "Mbit/s", "Gbit/s", "IOPS", "1/s", "%", "W", "B")
 

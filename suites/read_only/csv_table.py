@@ -300,7 +300,7 @@ class _Reader:
             raise _RowError(f"“{cell[:40]}” may have a decimal comma; state the separator (--decimal)")
         match = (_COMMA if decimal is Decimal.COMMA else _POINT).match(cell)
         if match is None:
-            raise _RowError(f"“{cell[:40]}” of {of.metric.name} is not a number")
+            raise _RowError(f"“{cell[:40]}” of {of.metric.title} is not a number")
         digits = _GROUPING.sub("", match[1])
         digits = digits.replace(".", "").replace(",", ".") if decimal is Decimal.COMMA else digits.replace(",", "")
         value, suffix = float(digits), match[2]
@@ -316,7 +316,7 @@ class _Reader:
             multiple, origin = known
         value = convert(value * multiple, origin, of.metric.unit)
         if not math.isfinite(value):
-            raise _RowError(f"“{cell[:40]}” of {of.metric.name} is too large")
+            raise _RowError(f"“{cell[:40]}” of {of.metric.title} is too large")
         return value
 
 

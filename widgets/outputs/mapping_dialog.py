@@ -126,7 +126,7 @@ COLUMNS: tuple[TableColumn[ColumnRow], ...] = (
     TableColumn("Role", _role, tone=lambda row: "" if row.draft.role else "warning", width=120),
     TableColumn("Name", _metric_or_form, width=130),
     TableColumn("Unit", _if_measured(lambda draft: draft.unit), width=70),
-    TableColumn("Better", _if_measured(lambda draft: draft.better), width=70),
+    TableColumn("Better", _if_measured(lambda draft: first_upper(draft.better)), width=70),
     TableColumn("Problem", _problem, stretch=True, least=150, tone="error"),
 )
 
@@ -353,6 +353,7 @@ class MappingDialog(QDialog):
         for field in (self.unit, self.form):
             field.setEditable(True)
             field.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+            field.setCompleter(None)  # it ignores case: MB/s would become Mbit/s
         self.decimal.addItem("Not stated", "")
         self.decimal.addItem("Point (1.5)", str(Decimal.POINT))
         self.decimal.addItem("Comma (1,5)", str(Decimal.COMMA))
