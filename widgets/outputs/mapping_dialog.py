@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QIcon
-from PySide6.QtWidgets import QAbstractItemView, QComboBox, QDialog, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QComboBox, QCompleter, QDialog, QWidget
 
 from app.outputs.files import Source, table_in
 from app.outputs.table_draft import (
@@ -353,7 +353,9 @@ class MappingDialog(QDialog):
         for field in (self.unit, self.form):
             field.setEditable(True)
             field.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
-            field.setCompleter(None)  # it ignores case: MB/s would become Mbit/s
+            if (completer := field.completer()) is not None:
+                completer.setCaseSensitivity(Qt.CaseSensitivity.CaseSensitive)  # mb/s is no MB/s
+                completer.setCompletionMode(QCompleter.CompletionMode.PopupCompletion)  # changes no text by itself
         self.decimal.addItem("Not stated", "")
         self.decimal.addItem("Point (1.5)", str(Decimal.POINT))
         self.decimal.addItem("Comma (1,5)", str(Decimal.COMMA))
