@@ -1,6 +1,6 @@
 """Dialog that maps the columns of a table: role, name, unit and direction of each, checked with every row."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -165,6 +165,7 @@ class MappingDialog(QDialog):
         super().__init__(parent)
         self._workstation = workstation
         self._content: Content | None = None
+        self._cells: Mapping[int, Sequence[str]] = {}  # of each row, by its line
         self._draft = MappingDraft({})
         self._checked: DraftCheck | None = None
         self._job: BackgroundJob | None = None
@@ -191,14 +192,14 @@ class MappingDialog(QDialog):
         self._connect()
         self._show_editor()
 
-        def read() -> tuple[Content, MappingDraft]:
+        def read() -> tuple[Content, dict[int, Sequence[str]], MappingDraft]:
             content = table_in(source)
-            return content, proposed_draft(content) if known is None else known_draft(known)
+            return content, dict(content.rows), proposed_draft(content) if known is None else known_draft(known)
 
         BackgroundJob(read, self).start(self._take, self._fail)
 
-    def _take(self, read: tuple[Content, MappingDraft]) -> None:
-        self._content, self._draft = read
+    def _take(self, read: tuple[Content, dict[int, Sequence[str]], MappingDraft]) -> None:
+        self._content, self._cells, self._draft = read
         self._show_columns()
         self._show_preview()
         self.columns.selectRow(0)
@@ -316,12 +317,8 @@ class MappingDialog(QDialog):
         if (content := self._content) is None:
             return
         errors = {} if self._checked is None else self._checked.errors
-        wrong = dict(islice(errors.items(), MOST_ERRORS))
-        rows = [
-            PreviewRow(line, cells, errors.get(line, ""))
-            for number, (line, cells) in enumerate(content.rows)
-            if number < FIRST_ROWS or line in wrong
-        ]
+        lines = dict.fromkeys((*(line for line, _ in content.rows[:FIRST_ROWS]), *islice(errors, MOST_ERRORS)))
+        rows = [PreviewRow(line, self._cells[line], errors.get(line, "")) for line in lines]
         names = content.header[:MOST_COLUMNS]
         each = (_cell_column(at, name, right=is_numeric(content, name)) for at, name in enumerate(names))
         rest: TableColumn[PreviewRow] = TableColumn("", lambda _row: "", stretch=True)
