@@ -267,6 +267,8 @@ class _Reader:
 
     def _take_value(self, line: int, row: Mapping[str, str], name: str, key: _Key, shown: Sequence[str]) -> None:
         mapping = self._mapping
+        if not name:
+            raise _RowError("its metric is empty")
         if name not in mapping.header and mapping.columns.get(name) == Role.IGNORED:
             return
         if name not in self._measured:

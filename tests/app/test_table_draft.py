@@ -84,6 +84,8 @@ def test_each_name_in_a_column_of_metrics_is_mapped_with_the_unit_beside_it() ->
         "p99": ColumnDraft(MEASURED, "p99", "us", "lower"),
     }
     assert (found.usable, found.trials) == (True, 1)
+    unnamed = read_table("what,number,in\nspeed,1.5,MB/s\n,800,us\n")
+    assert check_draft(unnamed, draft).errors.keys() == {3}
     ignored = found.draft.having("p99", ColumnDraft(Role.IGNORED), in_rows=True)
     assert check_draft(table, ignored).usable
     many = read_table("what,number\n" + "".join(f"name{number},1\n" for number in range(MOST_NAMES + 1)))

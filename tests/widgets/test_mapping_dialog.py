@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QComboBox, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.services import Workstation
-from suites.read_only.table_mapping import TableMapping
+from suites.read_only.table_mapping import Decimal, TableMapping
 from suites.verdict import Trust
 from tests.widgets.heartbeat import beating
 from tests.widgets.test_dropped_files import drop
@@ -126,7 +126,7 @@ def test_a_table_with_a_mapping_names_it_and_its_columns_can_be_changed(
     qtbot: QtBot, page: JudgePage, workstation: Workstation, tmp_path: Path
 ) -> None:
     columns = {**MAPPING, "p99 (ms)": "ignore"}
-    workstation.saved_mappings.keep(TableMapping(frozenset(columns), columns, name="disk"))
+    workstation.saved_mappings.keep(TableMapping(frozenset(columns), columns, Decimal.POINT, "disk"))
     dropped(qtbot, page, file_of(tmp_path))
     assert dialogs(page) == []
     assert "“disk”" in page.summary.text()
@@ -134,10 +134,23 @@ def test_a_table_with_a_mapping_names_it_and_its_columns_can_be_changed(
     click(qtbot, page.columns_button)
     dialog = dialog_of(page)
     assert (dialog.name.text(), column(dialog, "bs").draft.role) == ("disk", "config")
+    assert dialog.decimal.currentData() == "point"
     choose(qtbot, dialog, "Note", dialog.role, "Test")
     click(qtbot, dialog.save_button)
     (kept,) = workstation.saved_mappings.read()
-    assert (kept.name, kept.columns["Note"]) == ("disk", "test")
+    assert (kept.name, kept.columns["Note"], kept.decimal) == ("disk", "test", Decimal.POINT)
+
+
+def test_a_table_whose_columns_changed_meanwhile_is_mapped_anew(
+    qtbot: QtBot, page: JudgePage, workstation: Workstation, tmp_path: Path
+) -> None:
+    columns = {**MAPPING, "p99 (ms)": "ignore"}
+    workstation.saved_mappings.keep(TableMapping(frozenset(columns), columns, name="disk"))
+    path = file_of(tmp_path)
+    dropped(qtbot, page, path)
+    path.write_text("IOPS,y\n1,2\n")
+    click(qtbot, page.columns_button)
+    assert [row.name for row in dialog_of(page).columns.content.rows] == ["IOPS", "y"]
 
 
 def test_rows_that_cannot_be_read_are_shown_as_the_columns_change(

@@ -194,12 +194,14 @@ class MappingDialog(QDialog):
 
         def read() -> tuple[Content, dict[int, Sequence[str]], MappingDraft]:
             content = table_in(source)
-            return content, dict(content.rows), proposed_draft(content) if known is None else known_draft(known)
+            same = known is not None and known.header == frozenset(content.header)
+            return content, dict(content.rows), known_draft(known) if known and same else proposed_draft(content)
 
         BackgroundJob(read, self).start(self._take, self._fail)
 
     def _take(self, read: tuple[Content, dict[int, Sequence[str]], MappingDraft]) -> None:
         self._content, self._cells, self._draft = read
+        self.decimal.setCurrentIndex(self.decimal.findData(str(self._draft.decimal or "")))
         self._show_columns()
         self._show_preview()
         self.columns.selectRow(0)
@@ -241,7 +243,9 @@ class MappingDialog(QDialog):
             return
         self._checked = None
         job = self._job = BackgroundJob(lambda: check_draft(content, draft), self)
-        job.start(lambda found: self._take_check(draft, found), self._fail, finished=self._end_check)
+        job.returned.connect(lambda found: self._take_check(draft, found))
+        job.failed.connect(lambda error: self._take_check(draft, DraftCheck(draft, {}, str(error))))
+        job.start(finished=self._end_check)
 
     def _take_check(self, of: MappingDraft, found: DraftCheck) -> None:
         if of is self._draft:
@@ -321,7 +325,9 @@ class MappingDialog(QDialog):
         rows = [PreviewRow(line, self._cells[line], errors.get(line, "")) for line in lines]
         names = content.header[:MOST_COLUMNS]
         each = (_cell_column(at, name, right=is_numeric(content, name)) for at, name in enumerate(names))
-        rest: TableColumn[PreviewRow] = TableColumn("", lambda _row: "", stretch=True)
+        more = len(content.header) - len(names)
+        title = count_text(more, "more column") if more else ""
+        rest: TableColumn[PreviewRow] = TableColumn(title, lambda _row: "", stretch=True)
         self.preview.show_rows(rows, (*PREVIEW, *each, rest))
 
     def _show_outcome(self, found: DraftCheck) -> None:
