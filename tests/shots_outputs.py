@@ -153,11 +153,6 @@ def _names_in_rows(stage: Stage) -> QWidget:
     stage.settle()
     dialog = page.findChild(MappingDialog)
     assert dialog is not None
-    for name, role in (("metric", "metric"), ("unit", "unit"), ("value", "value")):
-        dialog.columns.select((False, name))
-        dialog.role.setCurrentIndex(dialog.role.findData(role))
-        dialog.role.activated.emit(dialog.role.currentIndex())
-        stage.settle()
     dialog.columns.select((True, "p99"))
     stage.settle()
     return dialog

@@ -23,6 +23,7 @@ SAMPLED = 20
 _HOSTS = frozenset({"host", "hostname", "host name", "server", "machine", "instance", "node"})
 _DATES = frozenset({"date", "datetime", "timestamp", "time", "start", "started", "datum"})
 _TESTS = frozenset({"test", "benchmark", "test name"})
+_TIDY = {Role.METRIC: "metric", Role.VALUE: "value", Role.UNIT: "unit"}
 _IN_BRACKETS = re.compile(r"(.*?)\s*[(\[]\s*([^()\[\]]{1,20})\s*[)\]]\s*")
 _AT_END = re.compile(r"(.*\S)(?:\s*,\s*|[\s_]+)(\S{1,12})")
 _NUMBER = re.compile(r"[-+]?\d[\d.,'\s\u00a0\u2009\u202f]*(?:[eE][-+]?\d+)?\s*((?:[^\d\s-]\S*)?)")
@@ -80,10 +81,14 @@ class MappingDraft:
     decimal: Decimal | None = None
 
     def having(self, name: str, draft: ColumnDraft, *, in_rows: bool = False) -> "MappingDraft":
-        """Return this draft with another one for a column, or for a name in rows."""
+        """Return this draft with another one for a column, or for a name in rows.
+
+        A column of units states those of the names that have none: they are proposed anew.
+        """
         if in_rows:
             return replace(self, names={**self.names, name: draft})
-        return replace(self, columns={**self.columns, name: draft})
+        kept = {name: one for name, one in self.names.items() if draft.role != Role.UNIT or one.unit}
+        return replace(self, columns={**self.columns, name: draft}, names=kept)
 
     def ignoring_rest(self) -> "MappingDraft":
         """Return this draft with each column ignored that has no role."""
@@ -125,7 +130,11 @@ def proposed_draft(table: Table) -> MappingDraft:
 
     A direction is proposed for times and rates only.
     """
-    return MappingDraft({name: _proposed(name, first_cells(table, name)) for name in table.header})
+    columns = {name: _proposed(name, first_cells(table, name)) for name in table.header}
+    plain = {name.lower(): name for name in table.header}
+    if _TIDY[Role.METRIC] in plain and _TIDY[Role.VALUE] in plain:
+        columns |= {plain[title]: ColumnDraft(role) for role, title in _TIDY.items() if title in plain}
+    return MappingDraft(columns)
 
 
 def known_draft(mapping: TableMapping) -> MappingDraft:

@@ -77,7 +77,9 @@ def test_each_name_in_a_column_of_metrics_is_mapped_with_the_unit_beside_it() ->
     table = read_table("what,number,in\nspeed,1.5,MB/s\np99,800,us\n")
     draft = proposed_draft(table)
     for name, role in (("what", Role.METRIC), ("number", Role.VALUE), ("in", Role.UNIT)):
-        draft = draft.having(name, ColumnDraft(role))
+        draft = check_draft(table, draft.having(name, ColumnDraft(role))).draft
+    assert proposed_draft(read_table("metric,value,unit\nspeed,1,s\n")).columns["unit"].role == Role.UNIT
+    assert proposed_draft(read_table("metric,unit\nspeed,s\n")).columns["unit"].role == ""
     found = check_draft(table, draft)
     assert found.draft.names == {
         "speed": ColumnDraft(MEASURED, "speed", "MB/s", "higher"),

@@ -185,7 +185,7 @@ def test_names_of_metrics_in_rows_are_mapped_each(
 ) -> None:
     dropped(qtbot, page, file_of(tmp_path, "what,number\nspeed,1.5\np99 (us),800\n"))
     dialog = dialog_of(page)
-    choose(qtbot, dialog, "what", dialog.role, "Names of metrics")
+    choose(qtbot, dialog, "what", dialog.role, "Metric names")
     choose(qtbot, dialog, "number", dialog.role, "Values")
     assert [row.name for row in dialog.columns.content.rows if row.in_rows] == ["speed", "p99 (us)"]
     assert column(dialog, "speed").problem

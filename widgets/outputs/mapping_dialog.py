@@ -53,7 +53,7 @@ ROLES = {
     Role.DATE: "Date",
     Role.TEST: "Test",
     Role.CONFIGURATION: "Configuration",
-    Role.METRIC: "Names of metrics",
+    Role.METRIC: "Metric names",
     Role.VALUE: "Values",
     Role.UNIT: "Units",
     Role.IGNORED: "Ignored",
