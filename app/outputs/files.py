@@ -21,7 +21,7 @@ from remote.local_file import read_bounded
 from remote.telemetry.statistics_text import statistics_samples
 from suites.errors import BenchwrightError
 from suites.quantities import quantity
-from suites.read_only.csv_table import Table, is_table, read_table
+from suites.read_only.csv_table import TableContent, is_table, read_table
 from suites.read_only.table_mapping import TableError, TableMapping
 from suites.vocab import Sample
 
@@ -160,7 +160,7 @@ def judged_bytes(
     return JudgedFile(source, outputs, read.left_over, "" if outputs else _missing(read))
 
 
-def table_in(source: Source) -> Table:
+def table_in(source: Source) -> TableContent:
     """Return the table in a source; raise UnreadableOutputError or TableError without one."""
     name, content = content_of(source)
     text, problem = ("", content) if isinstance(content, str) else _text_of(content)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from suites.read_only.csv_table import MISSING, Table, check_table
+from suites.read_only.csv_table import MISSING, TableContent, check_table
 from suites.read_only.table_mapping import Decimal, Role, TableError, TableMapping
 from suites.units import Unit, is_spelling, same_dimension, typed_unit
 from suites.vocab import Better
@@ -125,7 +125,7 @@ class DraftCheck:
         return not self.problems and not self.problem and not self.errors and self.trials > 0
 
 
-def proposed_draft(table: Table) -> MappingDraft:
+def proposed_draft(table: TableContent) -> MappingDraft:
     """Return a draft with what the header and the first rows state: unit, name and role of a column, none if unclear.
 
     A direction is proposed for times and rates only.
@@ -144,7 +144,7 @@ def known_draft(mapping: TableMapping) -> MappingDraft:
     return MappingDraft(columns, {name: one for name, one in drafts.items() if name not in columns}, mapping.decimal)
 
 
-def check_draft(table: Table, draft: MappingDraft) -> DraftCheck:
+def check_draft(table: TableContent, draft: MappingDraft) -> DraftCheck:
     """Return what a draft does with the rows of a table."""
     names, problem = _names_in(table, draft)
     draft = replace(draft, columns={name: draft.columns[name] for name in table.header}, names=names)
@@ -164,7 +164,7 @@ def check_draft(table: Table, draft: MappingDraft) -> DraftCheck:
     return DraftCheck(draft, {}, "", found.errors, found.runs, found.trials)
 
 
-def _names_in(table: Table, draft: MappingDraft) -> tuple[dict[str, ColumnDraft], str]:
+def _names_in(table: TableContent, draft: MappingDraft) -> tuple[dict[str, ColumnDraft], str]:
     """Return a draft of each name in the column of metrics, and the problem with them."""
     column = next((name for name, one in draft.columns.items() if one.role == Role.METRIC), None)
     if column is None:
@@ -183,7 +183,7 @@ def _names_in(table: Table, draft: MappingDraft) -> tuple[dict[str, ColumnDraft]
     return found, ""
 
 
-def _proposed_name(table: Table, draft: MappingDraft, at: int, name: str) -> ColumnDraft:
+def _proposed_name(table: TableContent, draft: MappingDraft, at: int, name: str) -> ColumnDraft:
     """Return the draft of a name in rows, with the first unit beside it."""
     units = next((column for column, one in draft.columns.items() if one.role == Role.UNIT), None)
     title, unit = _split(name)
@@ -212,14 +212,14 @@ def _known(text: str) -> ColumnDraft:
     return ColumnDraft(name, form=rest)
 
 
-def first_cells(table: Table, name: str) -> list[str]:
+def first_cells(table: TableContent, name: str) -> list[str]:
     """Return the first cells of a column that are not missing."""
     at = table.header.index(name)
     rows = table.rows[:SAMPLED]
     return [cells[at] for _, cells in rows if at < len(cells) and cells[at].lower() not in MISSING]
 
 
-def is_numeric(table: Table, name: str) -> bool:
+def is_numeric(table: TableContent, name: str) -> bool:
     """Return whether most of the first cells of a column are numbers."""
     cells = first_cells(table, name)
     return sum(_NUMBER.fullmatch(cell) is not None for cell in cells) * 2 > len(cells)

@@ -46,7 +46,7 @@ _PREFIXES = {"k": 1e3, "M": 1e6, "G": 1e9}
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TableContent:
     """The header and the rows of a table, each with the number of its line."""
 
     header: tuple[str, ...]
@@ -114,7 +114,7 @@ def _rows(text: str) -> Iterator[tuple[int, tuple[str, ...]]]:
         raise TableError(f"Line {reader.line_num} is not CSV: {error}.", "Save the table as CSV again.") from error
 
 
-def read_table(text: str) -> Table:
+def read_table(text: str) -> TableContent:
     """Return the table in `text`; raise TableError for one that is none, or is too large."""
     found = list(itertools.islice(_rows(text), MOST_ROWS + 2))
     if len(found) > MOST_ROWS + 1:
@@ -131,7 +131,7 @@ def read_table(text: str) -> Table:
             f"Column “{long[:60]}” has a name of more than {LONGEST_NAME} characters, or unprintable ones.",
             "Rename it.",
         )
-    return Table(header, found[1:], _delimiter(_first_line(text)))
+    return TableContent(header, found[1:], _delimiter(_first_line(text)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +161,7 @@ _Key = tuple[str | None, datetime | None, str, str]
 """What the trials of a group have in common: host, date, test and configuration."""
 
 
-def table_results(table: Table, mapping: TableMapping) -> list[TableResult]:
+def table_results(table: TableContent, mapping: TableMapping) -> list[TableResult]:
     """Return the trials in a table: of a row, or of one value of each metric where a row has one value.
 
     Empty cells and NA, NaN, null and - are missing; a trial without any value is none. Raises TableError, which names
@@ -199,7 +199,7 @@ class TableCheck:
     trials: int
 
 
-def check_table(table: Table, mapping: TableMapping) -> TableCheck:
+def check_table(table: TableContent, mapping: TableMapping) -> TableCheck:
     """Return how a table is read; raise TableError for a mapping that cannot be used."""
     mapping.check()
     reader = _Reader(table, mapping)
@@ -221,7 +221,7 @@ def _output(trial: _Trial, test: str, configuration: str, mapping: TableMapping)
 class _Reader:
     """Reads the rows of a table into the trials of groups."""
 
-    def __init__(self, table: Table, mapping: TableMapping) -> None:
+    def __init__(self, table: TableContent, mapping: TableMapping) -> None:
         self._table, self._mapping = table, mapping
         self._measured = mapping.measured()
         self.groups: dict[_Key, list[_Trial]] = {}

@@ -1,7 +1,7 @@
 """Judge page: the results in outputs of tools that ran elsewhere, each with its verdict."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -330,8 +330,7 @@ class JudgePage(Page):
             results = sum(row.output is not None for row in self._rows)
             lines = sum(file.left_over for file in {id(row.file): row.file for row in self._rows}.values())
             unread = f", {count_text(lines, 'line')} of no known tool" if lines else ""
-            names = dict.fromkeys(row.file.mapping.name for row in self._rows if row.output and row.file.mapping)
-            mapped = f", mapping {', '.join(f'“{name}”' for name in names)}" if names else ""
+            mapped = _mapping_text(row.file.mapping.name for row in self._rows if row.output and row.file.mapping)
             self.summary.setText(f"{count_text(results, 'result')}{unread}{mapped}")
         self._show_current()
 
@@ -404,6 +403,19 @@ class JudgePage(Page):
         for part in (empty, results):
             self._stack.addWidget(part)
         fill(column_in(self, 0), (self._stack, 1), self.issues)
+
+
+LONGEST_MAPPING = 24
+"""Characters of the name of a mapping in the bar; all of it is beside the result."""
+
+
+def _mapping_text(names: Iterable[str]) -> str:
+    """Return with which mapping, or how many, tables were read; empty without any."""
+    known = list(dict.fromkeys(names))
+    if len(known) != 1:
+        return f", {count_text(len(known), 'mapping')}" if known else ""
+    name = known[0] if len(known[0]) <= LONGEST_MAPPING else f"{known[0][:LONGEST_MAPPING]}…"
+    return f", mapping “{name}”"
 
 
 def _judged(sources: Sequence[Source], host: KnownHost, mappings: MappingOf) -> Iterator[_Read]:

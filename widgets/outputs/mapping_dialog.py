@@ -26,7 +26,7 @@ from app.outputs.table_draft import (
 from app.services import Workstation
 from suites.errors import BenchwrightError
 from suites.quantities import count_text, first_upper
-from suites.read_only.csv_table import Table as Content
+from suites.read_only.csv_table import TableContent
 from suites.read_only.table_mapping import Decimal, Role, TableMapping
 from suites.vocab import Better
 from widgets.jobs import BackgroundJob
@@ -164,7 +164,7 @@ class MappingDialog(QDialog):
         """Map the table in `source`, a file called `name`: begin with the `known` mapping, or else with proposals."""
         super().__init__(parent)
         self._workstation = workstation
-        self._content: Content | None = None
+        self._content: TableContent | None = None
         self._cells: Mapping[int, Sequence[str]] = {}  # of each row, by its line
         self._draft = MappingDraft({})
         self._checked: DraftCheck | None = None
@@ -192,14 +192,14 @@ class MappingDialog(QDialog):
         self._connect()
         self._show_editor()
 
-        def read() -> tuple[Content, dict[int, Sequence[str]], MappingDraft]:
+        def read() -> tuple[TableContent, dict[int, Sequence[str]], MappingDraft]:
             content = table_in(source)
             same = known is not None and known.header == frozenset(content.header)
             return content, dict(content.rows), known_draft(known) if known and same else proposed_draft(content)
 
         BackgroundJob(read, self).start(self._take, self._fail)
 
-    def _take(self, read: tuple[Content, dict[int, Sequence[str]], MappingDraft]) -> None:
+    def _take(self, read: tuple[TableContent, dict[int, Sequence[str]], MappingDraft]) -> None:
         self._content, self._cells, self._draft = read
         self.decimal.setCurrentIndex(self.decimal.findData(str(self._draft.decimal or "")))
         self._show_columns()
