@@ -9,6 +9,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QComboBox, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from app.saved_mappings import MAPPINGS_FILE
 from app.services import Workstation
 from suites.read_only.table_mapping import Decimal, TableMapping
 from suites.verdict import Trust
@@ -211,6 +212,21 @@ def test_a_cancelled_dialog_keeps_nothing_and_opens_again_on_request(
     assert page.table.content.rows[0].output is None
     click(qtbot, page.columns_button)
     assert dialog_of(page).columns.content.rows
+
+
+def test_a_mapping_that_cannot_be_saved_is_not_lost(
+    qtbot: QtBot, page: JudgePage, workstation: Workstation, tmp_path: Path
+) -> None:
+    dropped(qtbot, page, file_of(tmp_path, "IOPS,x\n1,2\n"))
+    dialog = dialog_of(page)
+    click(qtbot, dialog.ignore_button)
+    (tmp_path / MAPPINGS_FILE).mkdir()
+    click(qtbot, dialog.save_button)
+    assert dialog.notice.isVisible()
+    assert dialog.isVisible()
+    (tmp_path / MAPPINGS_FILE).rmdir()
+    click(qtbot, dialog.save_button)
+    assert [one.name for one in workstation.saved_mappings.read()] == ["results"]
 
 
 def test_the_next_table_is_asked_for_once_the_first_is_mapped(

@@ -241,11 +241,9 @@ class JudgePage(Page):
     def _judge(self, sources: Sequence[Source]) -> None:
         self._sources, self._rows = tuple(sources), []
         self.table.show_rows(self._rows)
-        self._start(
-            BackgroundJob(lambda: _judged(self._sources, self._host, self.workstation.saved_mappings.find), self),
-            self._take_files,
-            self._ask_unmapped,
-        )
+        find = self.workstation.saved_mappings.find
+        job = BackgroundJob(lambda: _judged(self._sources, self._host, find), self)
+        self._start(job, self._take_files, lambda: None if job.cancelled else self._ask_unmapped())
 
     def map_columns(self) -> None:
         """Ask for the roles of the columns of the selected table, beginning with its mapping."""

@@ -267,7 +267,11 @@ class MappingDialog(QDialog):
         mapping, kept = self._draft.mapping(self.name.text()), self._workstation.saved_mappings
         self.save_button.setEnabled(False)
         self.notice.hide()
-        BackgroundJob(lambda: kept.keep(mapping), self).start(self._end, self._fail)
+        BackgroundJob(lambda: kept.keep(mapping), self).start(self._end, self._fail_to_save)
+
+    def _fail_to_save(self, error: BenchwrightError) -> None:
+        self.notice.show_error(error)
+        self.save_button.setEnabled(True)
 
     def _end(self, mapping: TableMapping) -> None:
         self.mapped.emit(mapping)
