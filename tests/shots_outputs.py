@@ -7,6 +7,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
 
 from app.outputs.files import OutputText
+from suites.read_only.table_mapping import Decimal, TableMapping
 from tests.shot_stage import Shot, Stage, opened
 from tests.suites.captured_outputs import DATA
 from widgets.main_window import MainWindow
@@ -127,6 +128,36 @@ def _rows_with_errors(stage: Stage) -> QWidget:
     return dialog
 
 
+def _mapped(stage: Stage) -> QWidget:
+    """Return the window with the results of a table that was read with its mapping, which it names."""
+    window, page = _opened(stage)
+    columns = {
+        "Host": "host", "Date": "date", "bs": "config", "IOPS": "IOPS:IOPS:higher", "p99 (ms)": "p99:ms:lower",
+        "CPU": "ignore", "Note": "ignore",
+    }  # fmt: skip
+    stage.workstation.saved_mappings.keep(TableMapping(frozenset(columns), columns, Decimal.COMMA, "nightly fio"))
+    page.judge([OutputText("results.csv", TABLE.replace("inf", "972,1").encode())])
+    stage.settle()
+    for mapping in stage.workstation.saved_mappings.read():  # the other pictures are of tables without one
+        stage.workstation.saved_mappings.forget(mapping.name)
+    page.table.selectRow(0)
+    stage.settle()
+    return window
+
+
+def _names_in_rows(stage: Stage) -> QWidget:
+    """Return the dialog for a table of one figure a row, whose metrics are named in a column."""
+    _, page = _opened(stage)
+    text = "host,metric,value,unit\nweb-1,IOPS,12400,IOPS\nweb-1,p99,0.82,ms\nweb-2,IOPS,11900,IOPS\nweb-2,p99,0.9,ms\n"
+    page.judge([OutputText("tidy.csv", text.encode())])
+    stage.settle()
+    dialog = page.findChild(MappingDialog)
+    assert dialog is not None
+    dialog.columns.select((True, "p99"))
+    stage.settle()
+    return dialog
+
+
 def _unmapped(stage: Stage) -> QWidget:
     """Return the window after the dialog was closed without a mapping."""
     window, dialog = _mapping(stage)
@@ -144,4 +175,6 @@ SHOTS: list[Shot] = [
     ("judge-6-columns", _columns),
     ("judge-7-rows-with-errors", _rows_with_errors),
     ("judge-8-unmapped", _unmapped),
+    ("judge-9-mapped", _mapped),
+    ("judge-10-names-in-rows", _names_in_rows),
 ]

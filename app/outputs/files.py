@@ -21,7 +21,7 @@ from remote.local_file import read_bounded
 from remote.telemetry.statistics_text import statistics_samples
 from suites.errors import BenchwrightError
 from suites.quantities import quantity
-from suites.read_only.csv_table import CsvRows, is_table, read_table
+from suites.read_only.csv_table import TableContent, is_table, read_table
 from suites.read_only.table_mapping import TableError, TableMapping
 from suites.vocab import Sample
 
@@ -156,11 +156,11 @@ def judged_bytes(
     read = recognise(text)
     outputs = tuple(judged_output(one, source, host) for one in read.found)
     if not outputs and is_table(text):
-        return _unmapped_table(source, text, read.left_over)
+        return _unmapped_table(source, text)
     return JudgedFile(source, outputs, read.left_over, "" if outputs else _missing(read))
 
 
-def table_in(source: Source) -> CsvRows:
+def table_in(source: Source) -> TableContent:
     """Return the table in a source; raise UnreadableOutputError or TableError without one."""
     name, content = content_of(source)
     text, problem = ("", content) if isinstance(content, str) else _text_of(content)
@@ -185,12 +185,12 @@ def _text_of(data: bytes) -> tuple[str, str]:
     return ("", "Binary: not the output of a tool as text.") if _is_binary(data) else (decoded(data), "")
 
 
-def _unmapped_table(source: OutputSource, text: str, lines: int) -> JudgedFile:
+def _unmapped_table(source: OutputSource, text: str) -> JudgedFile:
     """Return why there is no result in a table whose columns have no mapping."""
     try:
-        return JudgedFile(source, left_over=lines, problem=unmapped_text(text), unmapped=True)
+        return JudgedFile(source, problem=unmapped_text(text), unmapped=True)
     except TableError as error:
-        return JudgedFile(source, left_over=lines, problem=f"{error.message} {error.remedy}")
+        return JudgedFile(source, problem=f"{error.message} {error.remedy}")
 
 
 def _judged_table(source: OutputSource, text: str, mapping: TableMapping, host: KnownHost) -> JudgedFile:

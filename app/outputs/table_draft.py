@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from suites.read_only.csv_table import MISSING, CsvRows, check_table
+from suites.read_only.csv_table import MISSING, TableContent, check_table
 from suites.read_only.table_mapping import Decimal, Role, TableError, TableMapping
 from suites.units import Unit, is_spelling, same_dimension, typed_unit
 from suites.vocab import Better
@@ -23,9 +23,10 @@ SAMPLED = 20
 _HOSTS = frozenset({"host", "hostname", "host name", "server", "machine", "instance", "node"})
 _DATES = frozenset({"date", "datetime", "timestamp", "time", "start", "started", "datum"})
 _TESTS = frozenset({"test", "benchmark", "test name"})
+_TIDY = {Role.METRIC: "metric", Role.VALUE: "value", Role.UNIT: "unit"}
 _IN_BRACKETS = re.compile(r"(.*?)\s*[(\[]\s*([^()\[\]]{1,20})\s*[)\]]\s*")
-_AT_END = re.compile(r"(.*\S)(?:\s*[,/]\s*|[\s_]+)(\S{1,12})")
-_NUMBER = re.compile(r"[-+]?\d[\d.,'\s\u00a0\u2009\u202f]*(?:[eE][-+]?\d+)?\s*(\S*)")
+_AT_END = re.compile(r"(.*\S)(?:\s*,\s*|[\s_]+)(\S{1,12})")
+_NUMBER = re.compile(r"[-+]?\d[\d.,'\s\u00a0\u2009\u202f]*(?:[eE][-+]?\d+)?\s*((?:[^\d\s-]\S*)?)")
 _PREFERRED = ("ms", "us", "µs", "ns", "s", "MB/s", "GB/s", "MiB/s", "Mbit/s", "Gbit/s", "IOPS", "1/s", "%", "W", "B")
 
 UNITS = tuple(dict.fromkeys((*_PREFERRED, *Unit)))
@@ -80,10 +81,14 @@ class MappingDraft:
     decimal: Decimal | None = None
 
     def having(self, name: str, draft: ColumnDraft, *, in_rows: bool = False) -> "MappingDraft":
-        """Return this draft with another one for a column, or for a name in rows."""
+        """Return this draft with another one for a column, or for a name in rows.
+
+        A column of units states those of the names that have none: they are proposed anew.
+        """
         if in_rows:
             return replace(self, names={**self.names, name: draft})
-        return replace(self, columns={**self.columns, name: draft})
+        kept = {name: one for name, one in self.names.items() if draft.role != Role.UNIT or one.unit}
+        return replace(self, columns={**self.columns, name: draft}, names=kept)
 
     def ignoring_rest(self) -> "MappingDraft":
         """Return this draft with each column ignored that has no role."""
@@ -120,12 +125,16 @@ class DraftCheck:
         return not self.problems and not self.problem and not self.errors and self.trials > 0
 
 
-def proposed_draft(table: CsvRows) -> MappingDraft:
+def proposed_draft(table: TableContent) -> MappingDraft:
     """Return a draft with what the header and the first rows state: unit, name and role of a column, none if unclear.
 
     A direction is proposed for times and rates only.
     """
-    return MappingDraft({name: _proposed(name, first_cells(table, name)) for name in table.header})
+    columns = {name: _proposed(name, first_cells(table, name)) for name in table.header}
+    plain = {name.lower(): name for name in table.header}
+    if _TIDY[Role.METRIC] in plain and _TIDY[Role.VALUE] in plain:
+        columns |= {plain[title]: ColumnDraft(role) for role, title in _TIDY.items() if title in plain}
+    return MappingDraft(columns)
 
 
 def known_draft(mapping: TableMapping) -> MappingDraft:
@@ -135,7 +144,7 @@ def known_draft(mapping: TableMapping) -> MappingDraft:
     return MappingDraft(columns, {name: one for name, one in drafts.items() if name not in columns}, mapping.decimal)
 
 
-def check_draft(table: CsvRows, draft: MappingDraft) -> DraftCheck:
+def check_draft(table: TableContent, draft: MappingDraft) -> DraftCheck:
     """Return what a draft does with the rows of a table."""
     names, problem = _names_in(table, draft)
     draft = replace(draft, columns={name: draft.columns[name] for name in table.header}, names=names)
@@ -155,7 +164,7 @@ def check_draft(table: CsvRows, draft: MappingDraft) -> DraftCheck:
     return DraftCheck(draft, {}, "", found.errors, found.runs, found.trials)
 
 
-def _names_in(table: CsvRows, draft: MappingDraft) -> tuple[dict[str, ColumnDraft], str]:
+def _names_in(table: TableContent, draft: MappingDraft) -> tuple[dict[str, ColumnDraft], str]:
     """Return a draft of each name in the column of metrics, and the problem with them."""
     column = next((name for name, one in draft.columns.items() if one.role == Role.METRIC), None)
     if column is None:
@@ -174,7 +183,7 @@ def _names_in(table: CsvRows, draft: MappingDraft) -> tuple[dict[str, ColumnDraf
     return found, ""
 
 
-def _proposed_name(table: CsvRows, draft: MappingDraft, at: int, name: str) -> ColumnDraft:
+def _proposed_name(table: TableContent, draft: MappingDraft, at: int, name: str) -> ColumnDraft:
     """Return the draft of a name in rows, with the first unit beside it."""
     units = next((column for column, one in draft.columns.items() if one.role == Role.UNIT), None)
     title, unit = _split(name)
@@ -203,11 +212,17 @@ def _known(text: str) -> ColumnDraft:
     return ColumnDraft(name, form=rest)
 
 
-def first_cells(table: CsvRows, name: str) -> list[str]:
+def first_cells(table: TableContent, name: str) -> list[str]:
     """Return the first cells of a column that are not missing."""
     at = table.header.index(name)
     rows = table.rows[:SAMPLED]
     return [cells[at] for _, cells in rows if at < len(cells) and cells[at].lower() not in MISSING]
+
+
+def is_numeric(table: TableContent, name: str) -> bool:
+    """Return whether most of the first cells of a column are numbers."""
+    cells = first_cells(table, name)
+    return sum(_NUMBER.fullmatch(cell) is not None for cell in cells) * 2 > len(cells)
 
 
 def _proposed(name: str, cells: Sequence[str]) -> ColumnDraft:
@@ -218,12 +233,12 @@ def _proposed(name: str, cells: Sequence[str]) -> ColumnDraft:
         return ColumnDraft(Role.TEST)
     if plain in _DATES and cells and (form := _date_format(cells)) is not None:
         return ColumnDraft(Role.DATE, form=form)
-    numbers = [_NUMBER.fullmatch(cell) for cell in cells]
-    if not cells or not all(numbers):
+    numbers = [found for cell in cells if (found := _NUMBER.fullmatch(cell)) is not None]
+    if len(numbers) * 2 <= len(cells):
         return ColumnDraft()
     title, unit = _split(name)
     if not unit:
-        suffixes = {found[1] for found in numbers if found is not None}
+        suffixes = {found[1] for found in numbers}
         unit = _unit(next(iter(suffixes))) if len(suffixes) == 1 else ""
     return ColumnDraft(MEASURED, _metric_name(title), unit, _direction(unit)) if unit else ColumnDraft()
 

@@ -37,15 +37,16 @@ SUITE = "csv"
 
 MISSING = frozenset({"", "-", "–", "na", "n/a", "nan", "null", "none"})
 """Cells without a value, in lower case."""
-_POINT = re.compile(r"([-+]?(?:\d{1,3}(?:[, \u00a0\u2009\u202f']\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d{1,3})?)\s*(\S*)$")
-_COMMA = re.compile(r"([-+]?(?:\d{1,3}(?:[. \u00a0\u2009\u202f']\d{3})+|\d+)(?:,\d+)?(?:[eE][-+]?\d{1,3})?)\s*(\S*)$")
+_SUFFIX = r"(?:[eE][-+]?\d{1,3})?)(?:\s+|(?![.,\d]))(\S*)$"
+_POINT = re.compile(r"([-+]?(?:\d{1,3}(?:[, \u00a0\u2009\u202f']\d{3})+|\d+)(?:\.\d+)?" + _SUFFIX)
+_COMMA = re.compile(r"([-+]?(?:\d{1,3}(?:[. \u00a0\u2009\u202f']\d{3})+|\d+)(?:,\d+)?" + _SUFFIX)
 _GROUPING = re.compile(r"[ \u00a0\u2009\u202f']")
 _FORMULA = re.compile(r"[=@\t\r]|[-+].*[(|!]")
 _PREFIXES = {"k": 1e3, "M": 1e6, "G": 1e9}
 
 
 @dataclass(frozen=True, slots=True)
-class CsvRows:
+class TableContent:
     """The header and the rows of a table, each with the number of its line."""
 
     header: tuple[str, ...]
@@ -113,7 +114,7 @@ def _rows(text: str) -> Iterator[tuple[int, tuple[str, ...]]]:
         raise TableError(f"Line {reader.line_num} is not CSV: {error}.", "Save the table as CSV again.") from error
 
 
-def read_table(text: str) -> CsvRows:
+def read_table(text: str) -> TableContent:
     """Return the table in `text`; raise TableError for one that is none, or is too large."""
     found = list(itertools.islice(_rows(text), MOST_ROWS + 2))
     if len(found) > MOST_ROWS + 1:
@@ -130,7 +131,7 @@ def read_table(text: str) -> CsvRows:
             f"Column “{long[:60]}” has a name of more than {LONGEST_NAME} characters, or unprintable ones.",
             "Rename it.",
         )
-    return CsvRows(header, found[1:], _delimiter(_first_line(text)))
+    return TableContent(header, found[1:], _delimiter(_first_line(text)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +161,7 @@ _Key = tuple[str | None, datetime | None, str, str]
 """What the trials of a group have in common: host, date, test and configuration."""
 
 
-def table_results(table: CsvRows, mapping: TableMapping) -> list[TableResult]:
+def table_results(table: TableContent, mapping: TableMapping) -> list[TableResult]:
     """Return the trials in a table: of a row, or of one value of each metric where a row has one value.
 
     Empty cells and NA, NaN, null and - are missing; a trial without any value is none. Raises TableError, which names
@@ -198,7 +199,7 @@ class TableCheck:
     trials: int
 
 
-def check_table(table: CsvRows, mapping: TableMapping) -> TableCheck:
+def check_table(table: TableContent, mapping: TableMapping) -> TableCheck:
     """Return how a table is read; raise TableError for a mapping that cannot be used."""
     mapping.check()
     reader = _Reader(table, mapping)
@@ -220,7 +221,7 @@ def _output(trial: _Trial, test: str, configuration: str, mapping: TableMapping)
 class _Reader:
     """Reads the rows of a table into the trials of groups."""
 
-    def __init__(self, table: CsvRows, mapping: TableMapping) -> None:
+    def __init__(self, table: TableContent, mapping: TableMapping) -> None:
         self._table, self._mapping = table, mapping
         self._measured = mapping.measured()
         self.groups: dict[_Key, list[_Trial]] = {}
@@ -266,6 +267,8 @@ class _Reader:
 
     def _take_value(self, line: int, row: Mapping[str, str], name: str, key: _Key, shown: Sequence[str]) -> None:
         mapping = self._mapping
+        if not name:
+            raise _RowError("its metric is empty")
         if name not in mapping.header and mapping.columns.get(name) == Role.IGNORED:
             return
         if name not in self._measured:
@@ -299,7 +302,7 @@ class _Reader:
             raise _RowError(f"“{cell[:40]}” may have a decimal comma; state the separator (--decimal)")
         match = (_COMMA if decimal is Decimal.COMMA else _POINT).match(cell)
         if match is None:
-            raise _RowError(f"“{cell[:40]}” of {of.metric.name} is not a number")
+            raise _RowError(f"“{cell[:40]}” of {of.metric.title} is not a number")
         digits = _GROUPING.sub("", match[1])
         digits = digits.replace(".", "").replace(",", ".") if decimal is Decimal.COMMA else digits.replace(",", "")
         value, suffix = float(digits), match[2]
@@ -315,7 +318,7 @@ class _Reader:
             multiple, origin = known
         value = convert(value * multiple, origin, of.metric.unit)
         if not math.isfinite(value):
-            raise _RowError(f"“{cell[:40]}” of {of.metric.name} is too large")
+            raise _RowError(f"“{cell[:40]}” of {of.metric.title} is too large")
         return value
 
 

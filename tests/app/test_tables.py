@@ -150,7 +150,7 @@ def test_a_mapping_without_unit_or_direction_is_refused(role: str, message: str)
         ("x,\n1,2\n", "Column 2 has no name"),
         ("x\n", "no rows"),
         ("", "is empty"),
-        ("x\ninf\n", "line 2: “inf” of speed is not a number"),
+        ("x\ninf\n", "line 2: “inf” of Speed is not a number"),
         ("x\n1e999\n", "too large|not a number"),
         ("x,z\n1,2,3\n", "it has 3 cells, the header 2"),
         ("x\n=1+2\n", "not a number"),

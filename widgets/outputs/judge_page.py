@@ -1,7 +1,7 @@
 """Judge page: the results in outputs of tools that ran elsewhere, each with its verdict."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -43,7 +43,7 @@ from widgets.theme import SPACE, icon
 PASTED = "pasted text"
 """Name of a text from the clipboard."""
 
-UNMAPPED = "Its columns have no mapping: choose Columns…"
+UNMAPPED = "No mapping: choose Columns…"
 
 _CANNOT_TELL = f"{first_upper(Trust.UNDECIDED.value)}: "
 
@@ -241,19 +241,16 @@ class JudgePage(Page):
     def _judge(self, sources: Sequence[Source]) -> None:
         self._sources, self._rows = tuple(sources), []
         self.table.show_rows(self._rows)
-        self._start(
-            BackgroundJob(lambda: _judged(self._sources, self._host, self.workstation.saved_mappings.find), self),
-            self._take_files,
-            self._ask_unmapped,
-        )
+        find = self.workstation.saved_mappings.find
+        job = BackgroundJob(lambda: _judged(self._sources, self._host, find), self)
+        self._start(job, self._take_files, lambda: None if job.cancelled else self._ask_unmapped())
 
     def map_columns(self) -> None:
         """Ask for the roles of the columns of the selected table, beginning with its mapping."""
         row = self.table.current()
         if row is None or not row.is_table:
             return
-        name = row.file.source.name.rpartition(".")[0] or row.file.source.name
-        dialog = MappingDialog(self.workstation, row.origin, name, row.file.mapping, self)
+        dialog = MappingDialog(self.workstation, row.origin, row.file.source.name, row.file.mapping, self)
         dialog.mapped.connect(lambda _mapping: self._judge(self._sources))
         opened(dialog)
 
@@ -331,8 +328,7 @@ class JudgePage(Page):
             results = sum(row.output is not None for row in self._rows)
             lines = sum(file.left_over for file in {id(row.file): row.file for row in self._rows}.values())
             unread = f", {count_text(lines, 'line')} of no known tool" if lines else ""
-            names = dict.fromkeys(row.file.mapping.name for row in self._rows if row.output and row.file.mapping)
-            mapped = f", mapping {', '.join(f'“{name}”' for name in names)}" if names else ""
+            mapped = _mapping_text(row.file.mapping.name for row in self._rows if row.output and row.file.mapping)
             self.summary.setText(f"{count_text(results, 'result')}{unread}{mapped}")
         self._show_current()
 
@@ -405,6 +401,19 @@ class JudgePage(Page):
         for part in (empty, results):
             self._stack.addWidget(part)
         fill(column_in(self, 0), (self._stack, 1), self.issues)
+
+
+LONGEST_MAPPING = 24
+"""Characters of the name of a mapping in the bar; all of it is beside the result."""
+
+
+def _mapping_text(names: Iterable[str]) -> str:
+    """Return with which mapping, or how many, tables were read; empty without any."""
+    known = list(dict.fromkeys(names))
+    if len(known) != 1:
+        return f", {count_text(len(known), 'mapping')}" if known else ""
+    name = known[0] if len(known[0]) <= LONGEST_MAPPING else f"{known[0][:LONGEST_MAPPING]}…"
+    return f", mapping “{name}”"
 
 
 def _judged(sources: Sequence[Source], host: KnownHost, mappings: MappingOf) -> Iterator[_Read]:

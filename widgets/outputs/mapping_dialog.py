@@ -1,11 +1,12 @@
 """Dialog that maps the columns of a table: role, name, unit and direction of each, checked with every row."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QAbstractItemView, QComboBox, QDialog, QWidget
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QIcon
+from PySide6.QtWidgets import QAbstractItemView, QComboBox, QCompleter, QDialog, QWidget
 
 from app.outputs.files import Source, table_in
 from app.outputs.table_draft import (
@@ -18,13 +19,14 @@ from app.outputs.table_draft import (
     as_metric,
     check_draft,
     first_cells,
+    is_numeric,
     known_draft,
     proposed_draft,
 )
 from app.services import Workstation
 from suites.errors import BenchwrightError
 from suites.quantities import count_text, first_upper
-from suites.read_only.csv_table import CsvRows
+from suites.read_only.csv_table import TableContent
 from suites.read_only.table_mapping import Decimal, Role, TableMapping
 from suites.vocab import Better
 from widgets.jobs import BackgroundJob
@@ -37,7 +39,7 @@ from widgets.parts.table_model import LEFT, RIGHT, TableColumn, TableModel
 from widgets.parts.text import Text, Tone
 from widgets.theme import SPACE, icon
 
-SIZE = (1040, 720)
+SIZE = (1060, 660)
 
 FIRST_ROWS, MOST_ERRORS, MOST_COLUMNS = 5, 50, 40
 """Rows at the top of the preview, rows with errors below them, and columns of it."""
@@ -51,7 +53,7 @@ ROLES = {
     Role.DATE: "Date",
     Role.TEST: "Test",
     Role.CONFIGURATION: "Configuration",
-    Role.METRIC: "Names of metrics",
+    Role.METRIC: "Metric names",
     Role.VALUE: "Values",
     Role.UNIT: "Units",
     Role.IGNORED: "Ignored",
@@ -64,8 +66,8 @@ IN_ROWS = (MEASURED, Role.IGNORED)
 ISO = "ISO 8601"
 
 EXPLANATION = (
-    "Give each column a role. Roles, units and directions proposed from the header and the first rows count when you "
-    "save. The next table with these columns is read alike."
+    "Give each column a role, and check what the header proposes. The mapping is remembered for tables with these "
+    "columns."
 )
 
 
@@ -102,6 +104,14 @@ def _role(row: ColumnRow) -> str:
     return ROLES.get(row.draft.role, "Not chosen")
 
 
+def _problem(row: ColumnRow) -> str:
+    return row.problem if row.draft.role else ""
+
+
+def _mark(row: ColumnRow) -> QIcon | None:
+    return icon("error" if row.draft.role else "warning") if row.problem else None
+
+
 def _if_measured(text: Callable[[ColumnDraft], str]) -> Callable[[ColumnRow], str]:
     return lambda row: text(row.draft) if row.draft.role == MEASURED else ""
 
@@ -111,27 +121,25 @@ def _metric_or_form(row: ColumnRow) -> str:
 
 
 COLUMNS: tuple[TableColumn[ColumnRow], ...] = (
-    TableColumn("Column", _name, mark=lambda row: icon("error") if row.problem else None, bold=True, width=170),
-    TableColumn("First values", lambda row: row.first, tone="muted", hide_order=2, width=170),
-    TableColumn("Role", _role, tone=lambda row: "" if row.draft.role else "error", width=120),
+    TableColumn("Column", _name, mark=_mark, bold=True, width=170),
+    TableColumn("First values", lambda row: row.first, tone="muted", hide_order=1, width=170),
+    TableColumn("Role", _role, tone=lambda row: "" if row.draft.role else "warning", width=120),
     TableColumn("Name", _metric_or_form, width=130),
     TableColumn("Unit", _if_measured(lambda draft: draft.unit), width=70),
-    TableColumn("Better", _if_measured(lambda draft: draft.better), width=70),
-    TableColumn("Problem", lambda row: row.problem, stretch=True, least=150, tone="error", hide_order=1),
+    TableColumn("Better", _if_measured(lambda draft: first_upper(draft.better)), width=70),
+    TableColumn("Problem", _problem, stretch=True, least=150, tone="error"),
 )
 
 
-PREVIEW = (
-    TableColumn[PreviewRow](
+PREVIEW: tuple[TableColumn[PreviewRow], ...] = (
+    TableColumn(
         "Line",
         lambda row: str(row.line),
         align=RIGHT,
         tone="muted",
         mark=lambda row: icon("error") if row.error else None,
     ),
-    TableColumn[PreviewRow](
-        "Problem", lambda row: row.error, width=300, tone="error", needed=lambda rows: any(row.error for row in rows)
-    ),
+    TableColumn("Problem", lambda row: row.error, tone="error", needed=lambda rows: any(row.error for row in rows)),
 )
 """The columns of the preview before those of the table."""
 
@@ -153,24 +161,27 @@ class MappingDialog(QDialog):
         known: TableMapping | None = None,
         parent: QWidget | None = None,
     ) -> None:
-        """Map the table in `source`, called `name`: begin with the `known` mapping, or what its header proposes."""
+        """Map the table in `source`, a file called `name`: begin with the `known` mapping, or else with proposals."""
         super().__init__(parent)
         self._workstation = workstation
-        self._content: CsvRows | None = None
+        self._content: TableContent | None = None
+        self._cells: Mapping[int, Sequence[str]] = {}  # of each row, by its line
         self._draft = MappingDraft({})
         self._checked: DraftCheck | None = None
         self._job: BackgroundJob | None = None
         self._filling = False
         self.setWindowTitle("Map columns")
-        fit(self, SIZE)
+        large = self.fontMetrics().averageCharWidth() / 6
+        fit(self, (round(SIZE[0] * large), round(SIZE[1] * large)))
         several = QAbstractItemView.SelectionMode.ExtendedSelection
         self.columns = Table("Columns", TableModel(COLUMNS), identity=lambda row: row.key, selection=several)
-        self.preview = Table("Rows", TableModel[PreviewRow](()), selection=QAbstractItemView.SelectionMode.NoSelection)
+        self.preview = Table("Rows", TableModel(PREVIEW), selection=QAbstractItemView.SelectionMode.NoSelection)
         self.role, self.unit, self.better, self.form = QComboBox(), QComboBox(), QComboBox(), QComboBox()
         self.metric_name = line_edit("Name of the metric", tip="Letters, digits and _, such as latency_p99")
         self.decimal = QComboBox()
-        self.name = line_edit("Name of the mapping", text=known.name if known else name, maxLength=60)
-        self.message, self.outcome, self.notice = FieldMessage(), FieldMessage(), Notice()
+        named = name.rpartition(".")[0] or name
+        self.name = line_edit("Name of the mapping", text=known.name if known else named, maxLength=60)
+        self.outcome, self.notice = FieldMessage(), Notice()
         self.ignore_button = push_button(
             "Ignore the others", self._ignore, tip="Ignore all columns without a role", autoDefault=False
         )
@@ -181,14 +192,16 @@ class MappingDialog(QDialog):
         self._connect()
         self._show_editor()
 
-        def read() -> tuple[CsvRows, MappingDraft]:
+        def read() -> tuple[TableContent, dict[int, Sequence[str]], MappingDraft]:
             content = table_in(source)
-            return content, proposed_draft(content) if known is None else known_draft(known)
+            same = known is not None and known.header == frozenset(content.header)
+            return content, dict(content.rows), known_draft(known) if known and same else proposed_draft(content)
 
         BackgroundJob(read, self).start(self._take, self._fail)
 
-    def _take(self, read: tuple[CsvRows, MappingDraft]) -> None:
-        self._content, self._draft = read
+    def _take(self, read: tuple[TableContent, dict[int, Sequence[str]], MappingDraft]) -> None:
+        self._content, self._cells, self._draft = read
+        self.decimal.setCurrentIndex(self.decimal.findData(str(self._draft.decimal or "")))
         self._show_columns()
         self._show_preview()
         self.columns.selectRow(0)
@@ -218,7 +231,8 @@ class MappingDialog(QDialog):
         self._check()
 
     def _set_decimal(self) -> None:
-        self._draft = replace(self._draft, decimal=self.decimal.currentData())
+        chosen = self.decimal.currentData()
+        self._draft = replace(self._draft, decimal=Decimal(chosen) if chosen else None)
         self._check()
 
     def _check(self) -> None:
@@ -229,7 +243,9 @@ class MappingDialog(QDialog):
             return
         self._checked = None
         job = self._job = BackgroundJob(lambda: check_draft(content, draft), self)
-        job.start(lambda found: self._take_check(draft, found), self._fail, finished=self._end_check)
+        job.returned.connect(lambda found: self._take_check(draft, found))
+        job.failed.connect(lambda error: self._take_check(draft, DraftCheck(draft, {}, str(error))))
+        job.start(finished=self._end_check)
 
     def _take_check(self, of: MappingDraft, found: DraftCheck) -> None:
         if of is self._draft:
@@ -251,7 +267,11 @@ class MappingDialog(QDialog):
         mapping, kept = self._draft.mapping(self.name.text()), self._workstation.saved_mappings
         self.save_button.setEnabled(False)
         self.notice.hide()
-        BackgroundJob(lambda: kept.keep(mapping), self).start(self._end, self._fail)
+        BackgroundJob(lambda: kept.keep(mapping), self).start(self._end, self._fail_to_save)
+
+    def _fail_to_save(self, error: BenchwrightError) -> None:
+        self.notice.show_error(error)
+        self.save_button.setEnabled(True)
 
     def _end(self, mapping: TableMapping) -> None:
         self.mapped.emit(mapping)
@@ -290,8 +310,6 @@ class MappingDialog(QDialog):
             part.setVisible(draft.role == MEASURED)
         for part in self._date_parts:
             part.setVisible(draft.role == Role.DATE)
-        problem = rows[0].problem if len(rows) == 1 else ""
-        self.message.show_message("error", problem) if problem else self.message.clear()
         self._filling = False
 
     def _offer_roles(self, roles: Sequence[str]) -> None:
@@ -307,28 +325,26 @@ class MappingDialog(QDialog):
         if (content := self._content) is None:
             return
         errors = {} if self._checked is None else self._checked.errors
-        wrong = dict(islice(errors.items(), MOST_ERRORS))
-        rows = [
-            PreviewRow(line, cells, errors.get(line, ""))
-            for number, (line, cells) in enumerate(content.rows)
-            if number < FIRST_ROWS or line in wrong
-        ]
+        lines = dict.fromkeys((*(line for line, _ in content.rows[:FIRST_ROWS]), *islice(errors, MOST_ERRORS)))
+        rows = [PreviewRow(line, self._cells[line], errors.get(line, "")) for line in lines]
         names = content.header[:MOST_COLUMNS]
-        numeric = [bool(cells := first_cells(content, name)) and cells[0][:1].isdigit() for name in names]
-        each = (_cell_column(number, name, right=numeric[number]) for number, name in enumerate(names))
-        self.preview.show_rows(rows, (*PREVIEW, *each))
+        each = (_cell_column(at, name, right=is_numeric(content, name)) for at, name in enumerate(names))
+        more = len(content.header) - len(names)
+        title = count_text(more, "more column") if more else ""
+        rest: TableColumn[PreviewRow] = TableColumn(title, lambda _row: "", stretch=True)
+        self.preview.show_rows(rows, (*PREVIEW, *each, rest))
 
     def _show_outcome(self, found: DraftCheck) -> None:
         """Show what would be read, or what keeps the table from being read."""
         rows = 0 if self._content is None else len(self._content.rows)
         self.save_button.setEnabled(found.usable)
         if found.problems:
-            self.outcome.show_message("error", f"{count_text(len(found.problems), 'column')} to complete.")
+            self.outcome.show_message("info", f"Complete {count_text(len(found.problems), 'column')}.")
         elif found.problem:
             self.outcome.show_message("error", found.problem)
         elif found.errors:
-            wrong = f"{len(found.errors):,} of {count_text(rows, 'row')} cannot be read"
-            self.outcome.show_message("error", f"{wrong}: nothing of the table is read.")
+            wrong = f"{len(found.errors):,} of {count_text(rows, 'row')} cannot be read, so none is."
+            self.outcome.show_message("error", f"{wrong} Change or ignore the column, or correct the file.")
         else:
             undated = all(one.role != Role.DATE for one in found.draft.columns.values())
             begins = " Without a date, a run begins at its import." if undated else ""
@@ -344,9 +360,12 @@ class MappingDialog(QDialog):
         for field in (self.unit, self.form):
             field.setEditable(True)
             field.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
-        self.decimal.addItem("Not stated", None)
-        self.decimal.addItem("Point (1.5)", Decimal.POINT)
-        self.decimal.addItem("Comma (1,5)", Decimal.COMMA)
+            if (completer := field.completer()) is not None:
+                completer.setCaseSensitivity(Qt.CaseSensitivity.CaseSensitive)  # mb/s is no MB/s
+                completer.setCompletionMode(QCompleter.CompletionMode.PopupCompletion)  # changes no text by itself
+        self.decimal.addItem("Not stated", "")
+        self.decimal.addItem("Point (1.5)", str(Decimal.POINT))
+        self.decimal.addItem("Comma (1,5)", str(Decimal.COMMA))
         named = ((self.role, "Role"), (self.unit, "Unit"), (self.better, "Better"), (self.form, "Format of the dates"))
         for field, title in (*named, (self.decimal, "Decimal separator")):
             field.setAccessibleName(title)
@@ -369,10 +388,10 @@ class MappingDialog(QDialog):
         )
         below = in_row(
             Text("Decimal separator", Tone.MUTED, wrap=False), self.decimal,
-            Text("Mapping", Tone.MUTED, wrap=False), (self.name, 1), spacing=SPACE[1],
+            Text("Remember as", Tone.MUTED, wrap=False), (self.name, 1), spacing=SPACE[1],
         )  # fmt: skip
         rows = dialog_column(self, f"Columns of {name}")
-        fill(rows, Text(EXPLANATION, Tone.MUTED), (self.columns, 3), editor, self.message, (self.preview, 2))
+        fill(rows, Text(EXPLANATION, Tone.MUTED), (self.columns, 3), editor, (self.preview, 2))
         fill(rows, self.outcome, self.notice, below, button_row(None, self.save_button, self.close_button))
 
 
@@ -382,4 +401,4 @@ def _cell_column(number: int, name: str, *, right: bool) -> TableColumn[PreviewR
     def text(row: PreviewRow) -> str:
         return row.cells[number][:LONGEST_CELL] if number < len(row.cells) else ""
 
-    return TableColumn(name[:LONGEST_CELL], text, align=RIGHT if right else LEFT, width=110)
+    return TableColumn(name[:LONGEST_CELL], text, align=RIGHT if right else LEFT)
