@@ -77,6 +77,7 @@ def _print(done: list[JudgedRun], rows: list[LibraryRow], kept: dict[str, str], 
 def _to_json(row: LibraryRow) -> dict[str, object]:
     recall = row.recall
     return {
-        "run": row.id, "name": row.summary.name, "started": row.summary.started, "baselines": list(row.baselines),
+        "run": row.id, "name": row.summary.name, "started": row.summary.started,
+        "imported": row.summary.imported, "baselines": list(row.baselines),
         "was": recall and recall.was, "now": recall and recall.now, "because": recall and recall.reason,
     }  # fmt: skip

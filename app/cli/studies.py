@@ -220,7 +220,9 @@ def _print_history(found: History, *, everything: bool) -> None:
     if found.marked:
         print_table(*change_columns(found))
     for drift in found.drifts:
-        click.echo(plain(f"Drift since {drift.first.started[:10]} ({drift.first.run}): {drift.text}"))
+        click.echo(
+            plain(f"Drift since {drift.first.start_text(drift.first.started[:10])} ({drift.first.run}): {drift.text}")
+        )
     shown = found.points if everything else found.points[-SHOWN:]
     rows = []
     for point in shown:
@@ -229,9 +231,8 @@ def _print_history(found: History, *, everything: bool) -> None:
             reach = range_text(found.metric, point.low, point.high, value=point.value) + (
                 "" if point.interval else " (range)"
             )
-        moment = point.started[:16].replace("T", " ")
         value, doubt = figure_text(found.metric, point.value), trust_mark(point.trust)
-        rows.append([point.run, moment, value, reach, str(point.n), doubt])
+        rows.append([point.run, point.utc_text, value, reach, str(point.n), doubt])
     head = ["Run", "Started (UTC)", "Value", "95 % interval", "n", "Verdict"]
     kept = [number for number, name in enumerate(head) if name != "Verdict" or any(row[number] for row in rows)]
     click.echo()

@@ -5,7 +5,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import zip_longest
 
 from app.checks.run_findings import READ_OTHERWISE, FindingScope
@@ -67,20 +67,23 @@ def import_events(
 ) -> Iterator[Event]:
     """Yield the events of a run on `host` with the results in a file, whose bytes are `content`.
 
-    It began at `date`; without one now.
+    It began at `date`; without one when its outputs state, else now.
 
     Results of the same suite with the same values are trials of one step, which is judged as a whole.
     """
-    tests = _judged_tests(file.outputs, host)
+    now = datetime.now(UTC)
+    begun = date or stated_start(file.outputs, now)
+    outputs = file.outputs if date is not None else [_with_start_note(one, now) for one in file.outputs]
+    tests = _judged_tests(outputs, host)
     plan = Plan(
         file.source.name,
         (host,),
         tuple(test.step for test in tests),
         repetition=Repetition(trials=max(len(test.results) for test in tests)),
     )
-    now = (date or datetime.now(UTC)).isoformat()
-    yield RunStarted(run_id, plan, now)
-    yield OutputImported(file.source, content)
+    started = (begun or now).isoformat()
+    yield RunStarted(run_id, plan, started)
+    yield OutputImported(file.source, content, now.isoformat())
     if known.facts is not None:
         yield FactsRead(host, Moment.BEFORE, known.facts)
     if known.telemetry:
@@ -89,13 +92,43 @@ def import_events(
     for test in tests:
         for count, result in enumerate(test.results, 1):
             number += 1
-            yield from _trial(result, Trial(number, host, test.step.name, count, False, _command(result), now))
+            own = _usable_start(result, now)
+            at = started if date is not None or own is None else own.isoformat()
+            yield from _trial(result, Trial(number, host, test.step.name, count, False, _command(result), at))
         yield from test.raised
         yield VerdictReached(test.verdict)
     whole = run_verdict(test.verdict for test in tests)
     if whole is not None:
         yield VerdictReached(whole)
     yield RunEnded(run_id, State.DONE)
+
+
+EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)
+"""No earlier start is believed: a clock that was not set counts from 1970 or 1980."""
+
+AHEAD = timedelta(days=1)
+"""How far the start that an output states may be after its import: clocks differ, and so do time zones."""
+
+
+def stated_start(outputs: Sequence[JudgedOutput], now: datetime) -> datetime | None:
+    """Return the earliest start that outputs state and that can be right; None if they state none."""
+    return min(filter(None, (_usable_start(one, now) for one in outputs)), default=None)
+
+
+def _usable_start(result: JudgedOutput, now: datetime) -> datetime | None:
+    begun = result.found.output.begun
+    return begun.moment if begun is not None and EARLIEST <= begun.moment <= now + AHEAD else None
+
+
+def _with_start_note(result: JudgedOutput, now: datetime) -> JudgedOutput:
+    """Return a result with a note on its start, where the output states none that is exact and can be right."""
+    begun = result.found.output.begun
+    if begun is None or (begun.zone and _usable_start(result, now) is not None):
+        return result
+    stated = f"{begun.moment:%Y-%m-%d %H:%M}"
+    if _usable_start(result, now) is None:
+        return _noted(result, f"Start not used: the output states {stated}, before 1990 or after its import.")
+    return _noted(result, f"Start {stated} without a time zone in the output: taken as UTC.")
 
 
 def reread_verdicts(record: RunRecord, content: bytes, telemetry: Sequence[Sample]) -> ComputedVerdicts | None:
@@ -370,7 +403,8 @@ def _imported(
     """Return what was imported of a file as a run; without a result nothing is."""
     if not file.outputs:
         return so_far
-    run_id, trust = new_run_id(date or datetime.now(UTC)), ""
+    now = datetime.now(UTC)
+    run_id, trust = new_run_id(date or stated_start(file.outputs, now) or now), ""
     with recorder(run_id) as recording:
         for event in import_events(file, content, run_id, host, known, date=date):
             recording.record(event)

@@ -94,8 +94,7 @@ def _about_result(last: HostResult) -> str:
     limited = "" if limiter in {None, Limiter.UNKNOWN} else f"limited by {limiter}"
     verdict = ", ".join(filter(None, (figure.trust, limited)))
     condition = f"{figure.step}: {metric_text(figure.metric, figure.labels)}, {figure.estimate_text}, n={figure.n}"
-    started = run.started[:16].replace("T", " ")
-    return "\n".join(filter(None, (condition, verdict, f"{run.name}, {started} UTC")))
+    return "\n".join(filter(None, (condition, verdict, f"{run.name}, {run.utc_text} UTC")))
 
 
 class HostsTable(Table[HostEntry]):

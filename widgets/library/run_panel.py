@@ -21,7 +21,7 @@ from widgets.library.figure_table import FigureTable
 from widgets.library.history_panel import HistoryPanel
 from widgets.library.run_actions import RunActions
 from widgets.library.run_reader import OpenedRun
-from widgets.library.run_rows import local_time, run_duration
+from widgets.library.run_rows import run_duration, run_start
 from widgets.live.model import StepKey
 from widgets.live.run_issues import RunIssues
 from widgets.live.verdict_panel import VerdictPanel
@@ -66,7 +66,7 @@ class RunHead(QWidget):
         """Show the summary of `run`."""
         self.name.set_text(run.name)
         hosts = ", ".join(host_title(host) for host in run.hosts)
-        parts = (local_time(run.started), hosts, ", ".join(run.steps), run_duration(run), run.id)
+        parts = (run_start(run), hosts, ", ".join(run.steps), run_duration(run), run.id)
         self.details.set_text(" · ".join(part for part in parts if part))
         set_tool_tip(self.details, "\n".join(part for part in parts if part))
         self.question.set_text(run.question)
