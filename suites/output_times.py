@@ -22,6 +22,18 @@ CTIME = rf"[A-Z][a-z]{{2}} (?P<month>[A-Z][a-z]{{2}}) +(?P<day>\d{{1,2}}) {CLOCK
 """Sat Nov 28 10:02:33 2026, as C writes it: local time."""
 
 
+EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)
+"""No earlier start is believed: a clock that was not set counts from 1970 or 1980."""
+
+AHEAD = timedelta(days=1)
+"""How far a start may be after the import: clocks differ, and so do time zones."""
+
+
+def is_possible(start: datetime) -> bool:
+    """Return whether something measured by now can have begun at `start`."""
+    return EARLIEST <= start <= datetime.now(UTC) + AHEAD
+
+
 def start_in(*patterns: str) -> StartOf:
     """Return the reader of the first time in a text: of the first pattern that has one.
 

@@ -5,7 +5,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from itertools import zip_longest
 
 from app.checks.run_findings import READ_OTHERWISE, FindingScope
@@ -39,6 +39,7 @@ from app.verdict.steps import StepVerdict, new_findings, run_verdict, step_verdi
 from app.verdict.stored import evidence_of
 from suites.base import Command
 from suites.checks import CheckOutcome
+from suites.output_times import is_possible
 from suites.quantities import count_text, figure_text, first_upper, metric_text
 from suites.read_only.table_mapping import TableMapping
 from suites.verdict import Trust, Verdict, worst
@@ -72,8 +73,8 @@ def import_events(
     Results of the same suite with the same values are trials of one step, which is judged as a whole.
     """
     now = datetime.now(UTC)
-    begun = date or stated_start(file.outputs, now)
-    outputs = file.outputs if date is not None else [_with_start_note(one, now) for one in file.outputs]
+    begun = date or stated_start(file.outputs)
+    outputs = file.outputs if date is not None else list(map(_with_start_note, file.outputs))
     tests = _judged_tests(outputs, host)
     plan = Plan(
         file.source.name,
@@ -92,7 +93,7 @@ def import_events(
     for test in tests:
         for count, result in enumerate(test.results, 1):
             number += 1
-            own = _usable_start(result, now)
+            own = _possible_start(result)
             at = started if date is not None or own is None else own.isoformat()
             yield from _trial(result, Trial(number, host, test.step.name, count, False, _command(result), at))
         yield from test.raised
@@ -103,30 +104,23 @@ def import_events(
     yield RunEnded(run_id, State.DONE)
 
 
-EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)
-"""No earlier start is believed: a clock that was not set counts from 1970 or 1980."""
-
-AHEAD = timedelta(days=1)
-"""How far the start that an output states may be after its import: clocks differ, and so do time zones."""
-
-
-def stated_start(outputs: Sequence[JudgedOutput], now: datetime) -> datetime | None:
+def stated_start(outputs: Sequence[JudgedOutput]) -> datetime | None:
     """Return the earliest start that outputs state and that can be right; None if they state none."""
-    return min(filter(None, (_usable_start(one, now) for one in outputs)), default=None)
+    return min(filter(None, map(_possible_start, outputs)), default=None)
 
 
-def _usable_start(result: JudgedOutput, now: datetime) -> datetime | None:
+def _possible_start(result: JudgedOutput) -> datetime | None:
     begun = result.found.output.begun
-    return begun.moment if begun is not None and EARLIEST <= begun.moment <= now + AHEAD else None
+    return begun.moment if begun is not None and is_possible(begun.moment) else None
 
 
-def _with_start_note(result: JudgedOutput, now: datetime) -> JudgedOutput:
-    """Return a result with a note on its start, where the output states none that is exact and can be right."""
-    begun = result.found.output.begun
-    if begun is None or (begun.zone and _usable_start(result, now) is not None):
+def _with_start_note(result: JudgedOutput) -> JudgedOutput:
+    """Return a result with a note on its start, where the output states one without a zone or an impossible one."""
+    begun, possible = result.found.output.begun, _possible_start(result) is not None
+    if begun is None or (begun.zone and possible):
         return result
     stated = f"{begun.moment:%Y-%m-%d %H:%M}"
-    if _usable_start(result, now) is None:
+    if not possible:
         return _noted(result, f"Start not used: the output states {stated}, before 1990 or after its import.")
     return _noted(result, f"Start {stated} without a time zone in the output: taken as UTC.")
 
@@ -404,7 +398,7 @@ def _imported(
     if not file.outputs:
         return so_far
     now = datetime.now(UTC)
-    run_id, trust = new_run_id(date or stated_start(file.outputs, now) or now), ""
+    run_id, trust = new_run_id(date or stated_start(file.outputs) or now), ""
     with recorder(run_id) as recording:
         for event in import_events(file, content, run_id, host, known, date=date):
             recording.record(event)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from suites.errors import UnitError
+from suites.output_times import is_possible
 from suites.outputs import ParsedTrial, ToolOutput
 from suites.parameters import Parameter, Type, Values
 from suites.programs import Program
@@ -316,9 +317,12 @@ def _date(cell: str, role: str) -> datetime:
     form = role.partition(":")[2]
     try:
         date = datetime.strptime(cell, form) if form else datetime.fromisoformat(cell)  # noqa: DTZ007 (set below)
-        return (date if date.tzinfo else date.replace(tzinfo=UTC)).astimezone(UTC)
+        found = (date if date.tzinfo else date.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError):
         raise _RowError(f"“{cell[:40]}” is not a date; write 2026-11-28, or give the column date:%d.%m.%Y") from None
+    if not is_possible(found):
+        raise _RowError(f"“{cell[:40]}” is before 1990 or in the future")
+    return found
 
 
 class CsvTable(ReadOnlySuite):
