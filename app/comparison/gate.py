@@ -21,9 +21,9 @@ from app.comparison.estimates import (
 from app.comparison.sentences import signed_share
 from app.comparison.verdicts import FEWEST, ComparisonVerdict
 from app.plans.goals import check_goals, goals_of
-from app.plans.plan import Step, host_label
+from app.plans.plan import Plan, Step, host_label
 from app.summary import MetricSummary
-from suites.errors import BenchwrightError
+from suites.errors import BenchwrightError, UnknownSuiteError
 from suites.quantities import figure_text, metric_text
 from suites.units import ungrouped
 from suites.verdict import Goal, Trust, Verdict
@@ -60,6 +60,24 @@ class Condition:
     share: float | None = None
     goal: Goal | None = None
     step: str | None = None
+
+
+def check_same_suite(plan: Plan, baseline: Plan, name: str) -> None:
+    """Raise GateError if no suite of `plan` is in the `baseline`, which has this name: nothing compares them."""
+    if not {step.suite_id for step in plan.steps} & {step.suite_id for step in baseline.steps}:
+        theirs, ours = (", ".join(dict.fromkeys(map(_title, one.steps))) for one in (baseline, plan))
+        raise GateError(
+            f"The baseline “{name[:60]}” measures {theirs}, “{plan.name[:60]}” measures {ours}: different things.",
+            "Choose a baseline of the same test.",
+        )
+
+
+def _title(step: Step) -> str:
+    """Return the title of a step's suite; its id if this version does not have it."""
+    try:
+        return step.suite.title
+    except UnknownSuiteError:
+        return step.suite_id
 
 
 _WORSE = re.compile(r"(?:(?P<step>[^:]+?)\s*:\s*)?(?P<metric>[a-z0-9_]+) worse by (?P<share>[0-9.]+) ?%")
@@ -204,7 +222,9 @@ def answers_of(
     missing: list[ConditionAnswer] = []
     for condition in conditions:
         rows = [
-            row for row in comparison.rows if row.metric.name == condition.metric and condition.step in {None, row.step}
+            row
+            for row in comparison.rows
+            if row.metric.name == condition.metric and condition.step in {None, own_step(row)}
         ]
         cells += [_cell(condition, row, incomplete, look) for row in rows]
         if not rows:
@@ -213,6 +233,12 @@ def answers_of(
     corrected = iter(holm([cell.estimate.p for cell in cells if cell.estimate.p is not None]))
     found = [_answer(cell, None if cell.estimate.p is None else next(corrected), run) for cell in cells]
     return (*found, *missing)
+
+
+def own_step(row: ComparisonRow) -> str:
+    """Return the step of the run that a row is of; that of the baseline, whose name may differ, without a result."""
+    side = row.sides[-1]
+    return row.step if side is None else side.step
 
 
 def _answer(cell: _Cell, p: float | None, run: str) -> ConditionAnswer:
@@ -225,7 +251,7 @@ def _answer(cell: _Cell, p: float | None, run: str) -> ConditionAnswer:
     ratio = estimate.ratio or Ratio(math.nan)
     value = None if math.isnan(ratio.value) else ratio.value
     return ConditionAnswer(
-        cell.condition, row.step, row.host, row.labels, answer, run, _text(cell), reason,
+        cell.condition, own_step(row), row.host, row.labels, answer, run, _text(cell), reason,
         value, ratio.low, ratio.high, p, cell.counts, cell.trust, estimate.lasting, cell.remark, cell.unverified,
     )  # fmt: skip
 
