@@ -13,7 +13,7 @@ from app.records import RunSummary
 from app.run_matching import MetricReader, configurations_of, parameter_names
 from suites.errors import BenchwrightError
 from suites.quantities import decimals, duration_text, figure_text, range_text, scale
-from suites.verdict import Trust
+from suites.verdict import NOT_JUDGED, Trust
 from suites.vocab import Metric
 
 Key = tuple[bool, Any]
@@ -60,7 +60,7 @@ def _count(value: float) -> str:
 def _verdict(row: LibraryRow) -> str:
     """Return the trust in a run. A verdict that is not stored is computed when the run is opened or compared."""
     ended = row.summary.state is not State.RUNNING and not row.summary.detached
-    return row.summary.trust or ("not computed" if ended else "")
+    return row.summary.trust or (NOT_JUDGED if ended else "")
 
 
 def _trust(row: LibraryRow) -> Key:

@@ -26,7 +26,7 @@ from app.summary import MetricSummary
 from suites.errors import BenchwrightError, UnknownSuiteError
 from suites.quantities import figure_text, metric_text
 from suites.units import ungrouped
-from suites.verdict import Goal, Trust, Verdict
+from suites.verdict import NOT_JUDGED, Goal, Trust, Verdict
 from suites.vocab import Better, Labels, Metric
 
 MOST_CONDITIONS = 50
@@ -146,7 +146,7 @@ class ConditionAnswer:
     `ratio` is that to the baseline, or of the value to the bound of a goal; `low` and `high` are its 95 % interval, or
     None. `p` is the p-value of the regression, corrected by Holm's method for all figures of the gate; None without an
     interval. `counts` are the trials (sessions, hosts) of the run and the baseline. `reason` is why it is undecided.
-    `remark` names a result or baseline that is unverified or has caveats.
+    `remark` names a result or baseline that is unverified, has caveats or is not judged yet.
     """
 
     condition: Condition
@@ -286,6 +286,7 @@ def _cell(condition: Condition, row: ComparisonRow, incomplete: str, look: float
     doubts = {name: _verdict_text(name, one) for name, one in verdicts.items() if one.trust.in_doubt}
     weaker = {Trust.UNVERIFIED, Trust.CAVEATS}
     remarks = [_verdict_text(name, one) for name, one in verdicts.items() if one.trust in weaker]
+    remarks += [f"{name} is {NOT_JUDGED}" for name, one in sides if one.verdict is None]
     if obstacle := incomplete or "; ".join(doubts.values()):
         of_baseline = "the baseline" in doubts
         estimate = _Estimate(estimate.ratio, obstacle=obstacle, lasting=of_baseline)

@@ -28,7 +28,7 @@ from app.store.errors import StoreFullError
 from app.store.store import Store
 from remote.errors import RemoteError
 from suites.errors import BenchwrightError
-from suites.verdict import Limiter, Trust, Verdict
+from suites.verdict import NOT_JUDGED, Limiter, Trust, Verdict
 from tests.app.run_events import FINDING, IOPS, P99, STEP, run_events, run_record
 from tests.app.stores import record, store
 from tests.messages import messages
@@ -109,6 +109,14 @@ def test_a_pass_on_an_unverified_result_says_so_in_every_output(side: str) -> No
     assert "on unverified results" in next(gate_lines(found))
     plain = result_of([answers_of(parse_conditions([CONDITION], [STEP]), judged(Trust.VALID, side))], ["b"], "a")
     assert "unverified" not in gate_markdown(plain) + "".join(gate_lines(plain)) + gate_junit(plain)
+
+
+def test_a_side_without_a_verdict_is_not_judged_yet() -> None:
+    unjudged = [replace(run_record(name, BASE), verdicts=()) for name in ("a", "b")]
+    (found,) = answers_of(parse_conditions([CONDITION], [STEP]), compare(unjudged))
+    assert found.answer is GateOutcome.PASS
+    assert found.remark == f"the result is {NOT_JUDGED}; the baseline is {NOT_JUDGED}"
+    assert NOT_JUDGED in gate_markdown(result_of([[found]], ["b"], "a"))
 
 
 def test_the_reason_names_the_finding_that_decides(tmp_path: Path) -> None:
@@ -296,7 +304,7 @@ def test_a_gate_that_ends_early_is_no_regression(
 ) -> None:
     record(store, "20261120-141530-k3f9", run_events("20261120-141530-k3f9", BASE))
     plan_file = tmp_path / "plan.toml"
-    write_plan(Plan("disk", ("web-1",), (STEP,)), plan_file)
+    write_plan(Plan("disk", ("web-1",), (make_step(STEP.suite_id, {}),)), plan_file)
 
     def measured(*_words: object, **_options: object) -> None:
         raise error

@@ -7,7 +7,7 @@ from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent,
 
 from app.history import History, HistoryPoint
 from suites.quantities import count_text, figure_text, range_text, scale
-from suites.verdict import Trust
+from suites.verdict import NOT_JUDGED, Trust
 from widgets.library.run_rows import local_time, run_start
 from widgets.plots.accessible import announce
 from widgets.plots.drawn_plot import DrawnPlot, SheetRow
@@ -88,7 +88,7 @@ class HistoryPlot(DrawnPlot):
         )
         rows = [
             (each.run, each.started, "yes" if each.undated else "", each.value, each.low, each.high, each.n,
-             str(each.trust or ""), "; ".join(changes.get(each.run, ())))
+             str(each.trust or NOT_JUDGED), "; ".join(changes.get(each.run, ())))
             for each in self._history.points
         ]  # fmt: skip
         return [head, *rows]
@@ -117,8 +117,8 @@ class HistoryPlot(DrawnPlot):
             kind = "95 % interval" if point.interval else "range"
             noun = "hosts" if len(point.hosts) > 1 else "trials"
             lines.append(f"{range_text(metric, point.low, point.high, value=point.value)} ({kind} of {point.n} {noun})")
-        if point.trust not in {None, Trust.VALID}:
-            lines.append(f"Verdict: {point.trust}")
+        if point.trust is not Trust.VALID:
+            lines.append(f"Verdict: {point.trust or NOT_JUDGED}")
         if point.run in self._history.outliers:
             lines.append("Treated as an outlier")
         lines += [marked.text for marked in self._history.marked if marked.after.run == point.run]

@@ -14,6 +14,7 @@ from app.records import RunRecord, RunSummary
 from app.rejudging.history_text import recall_text, unjudged_text
 from app.services import Workstation
 from suites.errors import BenchwrightError
+from suites.verdict import NOT_JUDGED
 from widgets.compare.sample_size_pane import SampleSizePane
 from widgets.crosscheck import AgreementPanel
 from widgets.library.facts_panel import FactsPanel
@@ -73,7 +74,9 @@ class RunHead(QWidget):
         self.question.setVisible(bool(run.question))
         judged = run.state is State.DONE and run.trust
         self.mark.show_icon(mark_of(run.trust) if judged else STATE_ICONS[run.state])
-        self.state.set_text(" · ".join(filter(None, (run.status_text, run.trust))))
+        self.state.set_text(
+            " · ".join(filter(None, (run.status_text, run.trust or (NOT_JUDGED if run.state is State.DONE else ""))))
+        )
         self._show_reason(run.state, "")
         self._show_recall("")
 
