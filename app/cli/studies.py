@@ -231,10 +231,8 @@ def _print_history(found: History, *, everything: bool) -> None:
             reach = range_text(found.metric, point.low, point.high, value=point.value) + (
                 "" if point.interval else " (range)"
             )
-        value, doubt = (
-            figure_text(found.metric, point.value),
-            NOT_JUDGED if point.trust is None else trust_mark(point.trust),
-        )
+        doubt = NOT_JUDGED if point.trust is None else trust_mark(point.trust)
+        value = figure_text(found.metric, point.value)
         rows.append([point.run, point.utc_text, value, reach, str(point.n), doubt])
     head = ["Run", "Started (UTC)", "Value", "95 % interval", "n", "Verdict"]
     kept = [number for number, name in enumerate(head) if name != "Verdict" or any(row[number] for row in rows)]

@@ -72,11 +72,10 @@ class RunHead(QWidget):
         set_tool_tip(self.details, "\n".join(part for part in parts if part))
         self.question.set_text(run.question)
         self.question.setVisible(bool(run.question))
-        judged = run.state is State.DONE and run.trust
-        self.mark.show_icon(mark_of(run.trust) if judged else STATE_ICONS[run.state])
-        self.state.set_text(
-            " · ".join(filter(None, (run.status_text, run.trust or (NOT_JUDGED if run.state is State.DONE else ""))))
-        )
+        done = run.state is State.DONE
+        self.mark.show_icon(mark_of(run.trust) if done and run.trust else STATE_ICONS[run.state])
+        trust = run.trust or (NOT_JUDGED if done else "")
+        self.state.set_text(" · ".join(filter(None, (run.status_text, trust))))
         self._show_reason(run.state, "")
         self._show_recall("")
 
