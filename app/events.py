@@ -114,10 +114,11 @@ class OutputSource:
 
 @dataclass(frozen=True, slots=True)
 class OutputImported(Event):
-    """The run was read from an output of tools that ran elsewhere; `content` are its bytes."""
+    """The run was read at `imported` (UTC, ISO 8601) from an output of tools elsewhere; `content` are its bytes."""
 
     source: OutputSource
     content: bytes
+    imported: str
 
 
 @dataclass(frozen=True, slots=True)

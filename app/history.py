@@ -14,7 +14,7 @@ from app.json_converter import Json, publish, published
 from app.margins import DEFAULT_MARGIN, DEFAULTS, Margins
 from app.plans.duet import halves_of_trials
 from app.plans.plan import Plan, Step, host_label
-from app.records import HistoryRow
+from app.records import HistoryRow, start_text
 from app.verdict.stored import computed_trust
 from suites.errors import BenchwrightError, UnitError
 from suites.facts import Facts
@@ -58,6 +58,16 @@ class HistoryPoint:
     hosts: tuple[str, ...] = ()
     versions: tuple[str, ...] = ()
     trust: Trust | None = None  # the lowest of its hosts; invalid results are excluded
+    undated: bool = False  # `started` is the time of its import: its output does not state when it was measured
+
+    def start_text(self, moment: str) -> str:
+        """Return the start as `moment` is written; that of an import is marked."""
+        return start_text(moment, undated=self.undated)
+
+    @property
+    def utc_text(self) -> str:
+        """The start in UTC to the minute: ``2026-11-27 14:05``."""
+        return self.start_text(self.started[:16].replace("T", " "))
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,7 +328,17 @@ def _points(by_run: Mapping[str, Sequence[HistoryRow]], plans: Mapping[str, Plan
         trust = worst(levels) if levels else None
         low, high, interval = _reach(values, centre, fewest)
         yield HistoryPoint(
-            run, rows[0].started, centre.value, len(values), low, high, interval, tuple(hosts), versions, trust
+            run,
+            rows[0].started,
+            centre.value,
+            len(values),
+            low,
+            high,
+            interval,
+            tuple(hosts),
+            versions,
+            trust,
+            rows[0].undated,
         )
 
 
@@ -359,7 +379,7 @@ def _marked(
 
 FORMAT = "benchwright-history/2"
 
-publish(HistoryPoint, "run started value n low high interval hosts tool_versions=versions trust")
+publish(HistoryPoint, "run started value n low high interval hosts tool_versions=versions trust undated")
 publish(
     AnnotatedChange,
     "run=after.run before=before.run started=after.started earliest=first.run latest=last.run ratio=change.ratio "
@@ -423,7 +443,7 @@ def change_columns(found: History) -> tuple[list[str], list[list[str]]]:
     """Return head and rows of the table of steps: when, run, levels, change, what differs."""
     rows = [
         [
-            marked.after.started[:16].replace("T", " "),
+            marked.after.utc_text,
             marked.after.run,
             " → ".join(figure_text(found.metric, level) for level in (marked.change.before, marked.change.after)),
             amount_text(marked.ratio, claimed=False),
@@ -461,6 +481,8 @@ def notes_of(found: History) -> list[str]:
         notes.append(
             f"{count_text(len(outliers), 'run')} treated as {kind}: {named}; levels and intervals include all."
         )
+    if undated := sum(point.undated for point in found.points):
+        notes.append(f"Ordered by import time: {count_text(undated, 'run')} whose outputs do not state their time.")
     if unjudged := sum(point.trust is None for point in found.points):
         notes.append(f"Counted without a verdict: {count_text(unjudged, 'result')}.")
     if len(found.points) > MOST_RESULTS:

@@ -220,8 +220,8 @@ publish(Sample, "time name=metric.name value unit=metric.unit labels warm_up")
 publish(PlannedSession, "series number of=total due")
 publish(
     RunSummary,
-    "id name question hosts steps state=status started ended trials headline baseline suites left=detached trust "
-    "limited_by session",
+    "id name question hosts steps state=status started ended imported trials headline baseline suites left=detached "
+    "trust limited_by session",
 )
 publish(SettingRestored, "path run problem")
 publish(HostAction, "host what command started ended exit_status reason")

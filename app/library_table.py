@@ -9,10 +9,11 @@ from app.events import State
 from app.library_rows import LibraryRow, LibraryRows
 from app.natural_order import natural_key
 from app.plans.plan import host_label
+from app.records import RunSummary
 from app.run_matching import MetricReader, configurations_of, parameter_names
 from suites.errors import BenchwrightError
 from suites.quantities import decimals, duration_text, figure_text, range_text, scale
-from suites.verdict import Trust
+from suites.verdict import NOT_JUDGED, Trust
 from suites.vocab import Metric
 
 Key = tuple[bool, Any]
@@ -59,7 +60,7 @@ def _count(value: float) -> str:
 def _verdict(row: LibraryRow) -> str:
     """Return the trust in a run. A verdict that is not stored is computed when the run is opened or compared."""
     ended = row.summary.state is not State.RUNNING and not row.summary.detached
-    return row.summary.trust or ("not computed" if ended else "")
+    return row.summary.trust or (NOT_JUDGED if ended else "")
 
 
 def _trust(row: LibraryRow) -> Key:
@@ -73,6 +74,11 @@ def local_moment(moment: str) -> str:
         return datetime.fromisoformat(moment).astimezone().isoformat(" ", "minutes")[:16]
     except ValueError:
         return moment
+
+
+def start_of(run: RunSummary) -> str:
+    """Return the start of a run in local time; that of an import is marked."""
+    return run.start_text(local_moment(run.started))
 
 
 def _session(row: LibraryRow) -> Iterable[str]:
@@ -90,9 +96,7 @@ def _half_key(row: LibraryRow) -> Key:
 
 
 COLUMNS: tuple[ListColumn, ...] = (
-    ListColumn(
-        "started", "Started", lambda row: local_moment(row.summary.started), lambda row: (False, row.summary.started)
-    ),
+    ListColumn("started", "Started", lambda row: start_of(row.summary), lambda row: (False, row.summary.started)),
     _textual("name", "Name", lambda row: (row.summary.name,)),
     _textual("host", "Hosts", lambda row: map(host_label, row.summary.hosts)),
     _textual("type", "Type", lambda row: filter(None, (row.platform,))),
@@ -183,7 +187,7 @@ GROUPINGS: Mapping[str, Callable[[LibraryRow], str]] = {
     "type": lambda row: row.platform or "unknown",
     "suite": lambda row: ", ".join(row.summary.suites) or "unknown",
     "plan": lambda row: f"{row.summary.name} ({row.plan_hash[:8]})",
-    "day": lambda row: local_moment(row.summary.started)[:10],
+    "day": lambda row: row.summary.start_text(local_moment(row.summary.started)[:10]),
     "series": lambda row: "no series" if row.summary.session is None else row.summary.session.series,
 }
 """The groups that rows can be put in, with the title of a row's group."""

@@ -16,6 +16,11 @@ from suites.verdict import Trust, Verdict, worst
 from suites.vocab import Figure, Finding, Labels, Metric, Sample
 
 
+def start_text(moment: str, *, undated: bool) -> str:
+    """Return a written start; `undated` marks the time of an import, which is not that of the measurement."""
+    return f"imported {moment}" if undated else moment
+
+
 @dataclass(frozen=True, slots=True)
 class RunSummary:
     """Summary of a run. `headline` is the text of the first figure; times are UTC, ISO 8601."""
@@ -38,6 +43,21 @@ class RunSummary:
     session: PlannedSession | None = None  # the session of a series that it is
     chosen_steps: tuple[str, ...] = ()  # of a part of a run: the selected steps; empty for all
     chosen_hosts: tuple[str, ...] = ()
+    imported: str | None = None  # when its output was imported; None for a run that was measured here
+
+    @property
+    def is_undated(self) -> bool:
+        """Whether `started` is the time of the import, as the output does not state when it was measured."""
+        return self.imported is not None and self.imported == self.started
+
+    def start_text(self, moment: str) -> str:
+        """Return the start as `moment` is written; that of an import is marked: ``imported 2026-11-27 14:05``."""
+        return start_text(moment, undated=self.is_undated)
+
+    @property
+    def utc_text(self) -> str:
+        """The start in UTC to the minute, without the name of the zone: ``2026-11-27 14:05``."""
+        return self.start_text(self.started[:16].replace("T", " "))
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -409,6 +429,7 @@ class HistoryRow(NamedTuple):
     value: float
     trust: str = ""  # of the verdict on its step and host
     number: int = 0  # of the trial
+    undated: bool = False  # `started` is the time of the import
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,15 +35,15 @@ TEXT, WHOLE, REAL, TRUTH, TIME = "string", "Int64", "float64", "boolean", "datet
 
 RUNS = {
     "run": TEXT, "name": TEXT, "question": TEXT, "hosts": TEXT, "steps": TEXT, "suites": TEXT, "state": TEXT,
-    "started": TIME, "ended": TIME, "trials": WHOLE, "headline": TEXT, "baseline": TEXT, "trust": TEXT,
-    "limited_by": TEXT, "series": TEXT, "session": WHOLE,
+    "started": TIME, "ended": TIME, "imported": TIME, "trials": WHOLE, "headline": TEXT, "baseline": TEXT,
+    "trust": TEXT, "limited_by": TEXT, "series": TEXT, "session": WHOLE,
 }  # fmt: skip
 
 METRICS = {
-    "run": TEXT, "started": TIME, "plan": TEXT, "host": TEXT, "step": TEXT, "suite": TEXT, "trial": WHOLE,
-    "warm_up": TRUTH, "state": TEXT, "metric": TEXT, "labels": TEXT, "value": REAL, "unit": TEXT, "better": TEXT,
-    "n": WHOLE, "ci95_low": REAL, "ci95_high": REAL, "median": REAL, "minimum": REAL, "maximum": REAL, "cov": REAL,
-    "power_of": TEXT, "watts": REAL, "joules_per_operation": REAL, "joules_per_gb": REAL,
+    "run": TEXT, "started": TIME, "imported": TIME, "plan": TEXT, "host": TEXT, "step": TEXT, "suite": TEXT,
+    "trial": WHOLE, "warm_up": TRUTH, "state": TEXT, "metric": TEXT, "labels": TEXT, "value": REAL, "unit": TEXT,
+    "better": TEXT, "n": WHOLE, "ci95_low": REAL, "ci95_high": REAL, "median": REAL, "minimum": REAL, "maximum": REAL,
+    "cov": REAL, "power_of": TEXT, "watts": REAL, "joules_per_operation": REAL, "joules_per_gb": REAL,
     "tool_version": TEXT, "command": TEXT, "findings": TEXT, "acknowledged": TEXT, "trust": TEXT, "limited_by": TEXT,
 }  # fmt: skip
 """A row for each metric over all counted trials, with `trial` missing and `n` to `cov` set, and one for each trial."""
@@ -137,6 +137,7 @@ def _run(run: RunSummary) -> Row:
         "state": run.status,
         "started": run.started,
         "ended": run.ended,
+        "imported": run.imported,
         "trials": run.trials,
         "headline": run.headline,
         "baseline": run.baseline,
@@ -174,6 +175,7 @@ def _cell(record: RunRecord, host: str, step: str) -> Row:
     return {
         "run": record.summary.id,
         "started": record.summary.started,
+        "imported": record.summary.imported,
         "plan": record.plan.name,
         "host": host,
         "step": step,

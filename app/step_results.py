@@ -166,5 +166,5 @@ def host_lines(record: RunRecord) -> list[str]:
 def basis_text(record: RunRecord) -> str:
     """Return what the results rest on: trials, time, run and program."""
     trials = "Quick look: one trial each, no interval. " if record.plan.repetition.is_quick_look else ""
-    started = record.summary.started[:16].replace("T", " ")
+    started = first_upper(record.summary.utc_text)
     return f"{trials}{started} UTC, run {record.summary.id}, Benchwright {record.program_version}."

@@ -4,6 +4,7 @@ import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Protocol
 
 from suites.parameters import Value
@@ -67,13 +68,22 @@ MOST_POSSIBILITIES = 32
 
 
 @dataclass(frozen=True, slots=True)
+class OutputStart:
+    """The start that an output states, in UTC; without a `zone` in the output it is taken as UTC."""
+
+    moment: datetime
+    zone: bool
+
+
+@dataclass(frozen=True, slots=True)
 class ToolOutput:
     """One result in an output: its figures, and the parameters of `suite_id` with which they were measured.
 
     `stated` are the values that the output or the command line before it states; the suite's defaults hold for the
     rest, as the tool's do. `unstated` are the values that a parameter may have had which the output does not state,
     by parameter, the likeliest first. `name` is the tool's own name of the job, if it has several. `seconds` is the
-    measured time, None if unknown. `undecided` is why it cannot be judged at all, and what is missing.
+    measured time, None if unknown. `undecided` is why it cannot be judged at all, and what is missing. `begun` is None
+    if the output does not state it.
     """
 
     suite_id: str
@@ -83,6 +93,7 @@ class ToolOutput:
     name: str = ""
     seconds: float | None = None
     undecided: str = ""
+    begun: OutputStart | None = None
 
     def possibilities(self) -> Iterator[dict[str, Value]]:
         """Yield each combination of the values, the likeliest first: one if everything is stated."""
@@ -95,6 +106,14 @@ ReadOutput = Callable[[str, str | None], Iterable[ToolOutput]]
 """Reads a text and the command line before it, if there is one, into results; none if it has no figure."""
 
 
+StartOf = Callable[[str], OutputStart | None]
+"""Reads when an output was measured; None if it does not state it."""
+
+
+def without_start(_text: str) -> None:
+    """Return no start: the output states no time."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class OutputFormat:
     """One format of a tool's output.
@@ -102,7 +121,7 @@ class OutputFormat:
     `first` matches a line with which an output begins, `line` any line that only such an output has, so that a part
     of one is recognised. `keys` are names at the top of a JSON document, all of which one has; one that is a part of an
     output has one of the values of `parts` at its name. With `joined`, documents that follow one another are read
-    together. `free_text` are names in it whose text the user wrote.
+    together. `free_text` are names in it whose text the user wrote. `begun` reads the start of the earliest result.
     """
 
     title: str
@@ -113,6 +132,7 @@ class OutputFormat:
     parts: Mapping[str, frozenset[str]] = field(default_factory=dict)
     joined: bool = False
     free_text: frozenset[str] = frozenset()
+    begun: StartOf = without_start
 
     def begins(self, line: str) -> bool:
         """Return whether `line` is one with which an output begins."""

@@ -12,6 +12,7 @@ from suites.facts import Facts, known
 from suites.host_files import HostFile
 from suites.line_parser import LineParser
 from suites.output_reading import StatedLine, by_parser
+from suites.output_times import CLOCK, start_in
 from suites.outputs import OutputFormat, ParsedTrial, TrialParser
 from suites.parameters import (
     Choice,
@@ -319,6 +320,10 @@ _STATED = (
     ),
 )
 
+_BEGUN = start_in(
+    rf"^Benchmark Run: [A-Z][a-z]{{2}} (?P<month>[A-Z][a-z]{{2}}) +(?P<day>\d{{1,2}}) (?P<year>\d{{4}}) {CLOCK}"
+)
+
 
 class UnixBench(Suite):
     """The BYTE UNIX benchmarks. Fixed time, work counted, as multiples of a SPARCstation 20-61 (which has 10)."""
@@ -343,7 +348,9 @@ class UnixBench(Suite):
     def output_formats(self) -> tuple[OutputFormat, ...]:
         """The formats of UnixBench's output."""
         line = re.compile(rf"{_SECTION.pattern}|{_TABLE.pattern}|{_SCORE.pattern}|.+\([\d.]+ s, \d+ samples\)$")
-        return (OutputFormat(title="UnixBench", first=_VERSION, line=line, read=by_parser(self, _STATED)),)
+        return (
+            OutputFormat(title="UnixBench", first=_VERSION, line=line, read=by_parser(self, _STATED), begun=_BEGUN),
+        )
 
     def programs(self, values: Values, facts: Facts | None) -> tuple[Program, ...]:
         """Return what its Run needs, and the compiler that builds an archive."""

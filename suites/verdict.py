@@ -118,6 +118,10 @@ class Verdict:
         return f"{self.trust.value}: {self.findings[0].title}" if reduced else self.trust.value
 
 
+NOT_JUDGED = "not judged yet"
+"""Shown in place of the trust of an ended run that has no verdict, so that one is not taken for a change of it."""
+
+
 def trust_mark(trust: Trust | None) -> str:
     """Return the word that marks a value of this trust in a table; empty for a valid one and for None."""
     return "" if trust in {None, Trust.VALID} else "caveats" if trust is Trust.CAVEATS else str(trust)

@@ -10,6 +10,7 @@ from suites.errors import BenchwrightError
 from suites.fio.suite import Fio
 from suites.geekbench import Geekbench
 from suites.iperf3.suite import Iperf3
+from suites.output_times import CLOCK, ZONE, start_in
 from suites.outputs import OutputFormat, ParsedTrial, ToolOutput
 from suites.strict_json import object_in, objects_in, read_json
 from suites.units import Unit, convert
@@ -35,6 +36,13 @@ _VERSION = re.compile(r"\bv20\d\d-\d\d-\d\d\b")
 _DATES = (
     (re.compile(r"\b(\d{1,2} [A-Z][a-z]{2} 20\d\d)\b"), "%d %b %Y"),
     (re.compile(r"\b[A-Z][a-z]{2} +([A-Z][a-z]{2} +\d{1,2}) [^|]{8,40}? (20\d\d)\b"), "%b %d %Y"),
+)
+_BEGUN = start_in(
+    r'"time"\s*:\s*"(?P<year>20\d\d)(?P<month>\d\d)(?P<day>\d\d)-(?P<hour>\d\d)(?P<minute>\d\d)(?P<second>\d\d)"',
+    rf"^[A-Z][a-z]{{2}} (?P<day>\d{{1,2}}) (?P<month>[A-Z][a-z]{{2}}) (?P<year>\d{{4}}) {CLOCK}(?: (?P<half>[AP]M))?"
+    rf"(?: {ZONE}$)?",
+    rf"^[A-Z][a-z]{{2}} (?P<month>[A-Z][a-z]{{2}}) +(?P<day>\d{{1,2}}) {CLOCK}(?: (?P<half>[AP]M))?"
+    rf"(?: {ZONE}| [A-Z]{{2,5}})? (?P<year>\d{{4}})$",
 )
 _ABOUT = re.compile(r"(Processor|Kernel|Distro) *: *(\S.{0,200})")
 _FIO_ROW = re.compile(r"(Block Size|Read|Write|Total) *\|(.{1,300})")
@@ -206,8 +214,10 @@ def yabs_formats() -> tuple[OutputFormat, ...]:
     line = re.compile(rf"fio Disk Speed Tests|{_NETWORK.pattern}|{_GEEKBENCH.pattern}")
     banner = re.compile(r"#+ +Yet-Another-Bench-Script +#+$")
     return (
-        OutputFormat(title="YABS JSON", keys=frozenset({"version", "os", "cpu", "net"}), read=_read_output),
-        OutputFormat(title="YABS text", first=banner, line=line, read=_read_output),
+        OutputFormat(
+            title="YABS JSON", keys=frozenset({"version", "os", "cpu", "net"}), read=_read_output, begun=_BEGUN
+        ),
+        OutputFormat(title="YABS text", first=banner, line=line, read=_read_output, begun=_BEGUN),
     )
 
 

@@ -220,7 +220,7 @@ class CommandPalette(QFrame):
         for row in workstation.library().rows:
             if row.binned:
                 continue
-            run, started = row.summary, row.summary.started[:16].replace("T", " ")
+            run, started = row.summary, row.summary.utc_text
             hosts = ", ".join(map(host_label, run.hosts))
             about = ", ".join(filter(None, ("Run", row.result, hosts, f"{started} UTC", run.id)))
             entry = PaletteEntry(run.name, about, partial(self._show_run, run.id), icon="library")

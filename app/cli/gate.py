@@ -22,6 +22,7 @@ from app.comparison.gate import (
     GateOutcome,
     GateResult,
     answers_of,
+    check_same_suite,
     parse_conditions,
     result_of,
 )
@@ -92,7 +93,8 @@ def gate(
 ) -> None:
     """Run PLAN and fail if it is worse than a baseline.
 
-    Exit status: 0 all conditions pass, 1 a regression is shown by two runs, 2 invalid input, 3 undecided: too few
+    Exit status: 0 all conditions pass, 1 a regression is shown by two runs, 2 invalid input or
+    a baseline of other tests, 3 undecided: too few
     trials, a doubtful or invalid result, a run that is not done, or a gate that ended before its outcome.
     """
     if (file is None) == (not stored):
@@ -108,6 +110,7 @@ def gate(
             workstation.check_writable()
             plan = workstation.load_plan(file)
             plan = on_hosts(plan, hosts) if hosts else plan
+            check_same_suite(plan, baseline.plan, against)
             conditions = parse_conditions(texts, plan.steps)
             gate_runs = _GateRuns(workstation, against, baseline, conditions, trials, runs)
             found = gate_runs.run(plan, most, asker, busy, quiet=as_json)
@@ -125,6 +128,8 @@ def _of_stored(
 ) -> GateResult:
     """Return the outcome of stored runs, oldest first."""
     records = [workstation.load(run) for run in stored]
+    for record in records:
+        check_same_suite(record.plan, baseline.plan, against)
     if len({record.summary.id for record in records}) < len(records):
         raise GateError("--run names the same run twice.", "Name a run once: only another one confirms it.")
     conditions = parse_conditions(texts, records[0].plan.steps)

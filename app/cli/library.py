@@ -84,9 +84,8 @@ def print_card(record: RunRecord) -> None:
 def print_run(record: RunRecord, within: WithinTrials, *, trials: bool = False) -> None:
     """Print a stored run: hosts, verdicts, figures with their spread, findings, commands."""
     summary = record.summary
-    click.echo(
-        plain(f"{summary.name}  ({summary.id}, {summary.started[:19].replace('T', ' ')} UTC, {summary.status_text})")
-    )
+    started = summary.start_text(summary.started[:19].replace("T", " "))
+    click.echo(plain(f"{summary.name}  ({summary.id}, {started} UTC, {summary.status_text})"))
     if summary.session is not None:
         click.echo(plain(f"{session_text(summary.session, summary.started)}."))
     for host, facts in record.facts_before.items():

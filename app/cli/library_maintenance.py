@@ -113,7 +113,7 @@ def retain(
     if not as_json and rows:
         print_table(
             ["Run", "Started (UTC)", "Name", "Result", "Kept"],
-            [[row.id, row.summary.started[:16].replace("T", " "), row.summary.name, row.headline, kept.get(row.id, "")]
+            [[row.id, row.summary.utc_text, row.summary.name, row.headline, kept.get(row.id, "")]
              for row in rows],
         )  # fmt: skip
     if deletes and doomed and not yes:

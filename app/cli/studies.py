@@ -45,7 +45,7 @@ from app.scaling.scaling import SCALING_COLUMNS, scaling_charts, scaling_rows, s
 from app.services import Workstation
 from suites.errors import BenchwrightError
 from suites.quantities import count_text, direction_text, figure_text, parse_quantity, range_text
-from suites.verdict import trust_mark
+from suites.verdict import NOT_JUDGED, trust_mark
 from suites.vocab import Labels
 
 runs_argument = click.argument("runs", nargs=-1, required=True)
@@ -223,7 +223,9 @@ def _print_history(found: History, *, everything: bool) -> None:
     if found.marked:
         print_table(*change_columns(found))
     for drift in found.drifts:
-        click.echo(plain(f"Drift since {drift.first.started[:10]} ({drift.first.run}): {drift.text}"))
+        click.echo(
+            plain(f"Drift since {drift.first.start_text(drift.first.started[:10])} ({drift.first.run}): {drift.text}")
+        )
     shown = found.points if everything else found.points[-SHOWN:]
     rows = []
     for point in shown:
@@ -232,9 +234,9 @@ def _print_history(found: History, *, everything: bool) -> None:
             reach = range_text(found.metric, point.low, point.high, value=point.value) + (
                 "" if point.interval else " (range)"
             )
-        moment = point.started[:16].replace("T", " ")
-        value, doubt = figure_text(found.metric, point.value), trust_mark(point.trust)
-        rows.append([point.run, moment, value, reach, str(point.n), doubt])
+        doubt = NOT_JUDGED if point.trust is None else trust_mark(point.trust)
+        value = figure_text(found.metric, point.value)
+        rows.append([point.run, point.utc_text, value, reach, str(point.n), doubt])
     head = ["Run", "Started (UTC)", "Value", "95 % interval", "n", "Verdict"]
     kept = [number for number, name in enumerate(head) if name != "Verdict" or any(row[number] for row in rows)]
     click.echo()

@@ -17,6 +17,7 @@ from app.distributions.distribution import Distribution, SideDistribution
 from app.distributions.percentiles import Percentile, QuantileShift
 from app.noise import TITLES, Noise, NoiseEntry, NoiseLevel, PooledSpread, rank_text
 from app.plans.plan import host_label
+from app.records import RunSummary
 from app.scaling.scaling import ScalingAnalysis, scaling_lines, share_interval_text
 from app.spreads import Spread
 from app.summary import MetricSummary
@@ -43,15 +44,15 @@ RIGHT_ALIGNED = (4, 5)
 def run_lines(comparison: Comparison) -> list[str]:
     """Return the legend of run letters; the first is the baseline."""
     lines = [
-        f"{run_letter(number)}  {','.join(run.ids)}  {run.name}  {_moment(run.started)}  {run.part}".rstrip()
+        f"{run_letter(number)}  {','.join(run.ids)}  {run.name}  {_start(run)}  {run.part}".rstrip()
         for number, run in enumerate(comparison.runs)
     ]
     return [f"{lines[0]}  baseline", *lines[1:]]
 
 
-def _moment(started: str) -> str:
+def _start(run: RunSummary) -> str:
     """Return the start time; a published table has a date at most."""
-    return f"{started[:16].replace('T', ' ')} UTC" if len(started) > len("2026-01-31") else started
+    return f"{run.utc_text} UTC" if len(run.started) > len("2026-01-31") else run.started
 
 
 def comparison_rows(comparison: Comparison, *, everything: bool = True) -> list[list[str]]:

@@ -21,12 +21,12 @@ from app.comparison.estimates import (
 from app.comparison.sentences import signed_share
 from app.comparison.verdicts import FEWEST, ComparisonVerdict
 from app.plans.goals import check_goals, goals_of
-from app.plans.plan import Step, host_label
+from app.plans.plan import Plan, Step, host_label
 from app.summary import MetricSummary
-from suites.errors import BenchwrightError
+from suites.errors import BenchwrightError, UnknownSuiteError
 from suites.quantities import figure_text, metric_text, share_text
 from suites.units import ungrouped
-from suites.verdict import Goal, Trust, Verdict
+from suites.verdict import NOT_JUDGED, Goal, Trust, Verdict
 from suites.vocab import Better, Labels, Metric
 
 MOST_CONDITIONS = 50
@@ -60,6 +60,24 @@ class Condition:
     share: float | None = None
     goal: Goal | None = None
     step: str | None = None
+
+
+def check_same_suite(plan: Plan, baseline: Plan, name: str) -> None:
+    """Raise GateError if no suite of `plan` is in the `baseline`, which has this name: nothing compares them."""
+    if not {step.suite_id for step in plan.steps} & {step.suite_id for step in baseline.steps}:
+        theirs, ours = (", ".join(dict.fromkeys(map(_title, one.steps))) for one in (baseline, plan))
+        raise GateError(
+            f"The baseline “{name[:60]}” measures {theirs}, “{plan.name[:60]}” measures {ours}: different things.",
+            "Choose a baseline of the same test.",
+        )
+
+
+def _title(step: Step) -> str:
+    """Return the title of a step's suite; its id if this version does not have it."""
+    try:
+        return step.suite.title
+    except UnknownSuiteError:
+        return step.suite_id
 
 
 _WORSE = re.compile(r"(?:(?P<step>[^:]+?)\s*:\s*)?(?P<metric>[a-z0-9_]+) worse by (?P<share>[0-9.]+) ?%")
@@ -133,7 +151,7 @@ class ConditionAnswer:
     `ratio` is that to the baseline, or of the value to the bound of a goal; `low` and `high` are its 95 % interval, or
     None. `p` is the p-value of the regression, corrected by Holm's method for all figures of the gate; None without an
     interval. `counts` are the trials (sessions, hosts) of the run and the baseline. `reason` is why it is undecided.
-    `remark` names a result or baseline that is unverified or has caveats.
+    `remark` names a result or baseline that is unverified, has caveats or is not judged yet.
     """
 
     condition: Condition
@@ -209,7 +227,9 @@ def answers_of(
     missing: list[ConditionAnswer] = []
     for condition in conditions:
         rows = [
-            row for row in comparison.rows if row.metric.name == condition.metric and condition.step in {None, row.step}
+            row
+            for row in comparison.rows
+            if row.metric.name == condition.metric and condition.step in {None, own_step(row)}
         ]
         cells += [_cell(condition, row, incomplete, look) for row in rows]
         if not rows:
@@ -218,6 +238,12 @@ def answers_of(
     corrected = iter(holm([cell.estimate.p for cell in cells if cell.estimate.p is not None]))
     found = [_answer(cell, None if cell.estimate.p is None else next(corrected), run) for cell in cells]
     return (*found, *missing)
+
+
+def own_step(row: ComparisonRow) -> str:
+    """Return the step of the run that a row is of; that of the baseline, whose name may differ, without a result."""
+    side = row.sides[-1]
+    return row.step if side is None else side.step
 
 
 def _answer(cell: _Cell, p: float | None, run: str) -> ConditionAnswer:
@@ -230,7 +256,7 @@ def _answer(cell: _Cell, p: float | None, run: str) -> ConditionAnswer:
     ratio = estimate.ratio or Ratio(math.nan)
     value = None if math.isnan(ratio.value) else ratio.value
     return ConditionAnswer(
-        cell.condition, row.step, row.host, row.labels, answer, run, _text(cell), reason,
+        cell.condition, own_step(row), row.host, row.labels, answer, run, _text(cell), reason,
         value, ratio.low, ratio.high, p, cell.counts, cell.trust, estimate.lasting, cell.remark, cell.unverified,
     )  # fmt: skip
 
@@ -265,6 +291,7 @@ def _cell(condition: Condition, row: ComparisonRow, incomplete: str, look: float
     doubts = {name: _verdict_text(name, one) for name, one in verdicts.items() if one.trust.in_doubt}
     weaker = {Trust.UNVERIFIED, Trust.CAVEATS}
     remarks = [_verdict_text(name, one) for name, one in verdicts.items() if one.trust in weaker]
+    remarks += [f"{name} is {NOT_JUDGED}" for name, one in sides if one.verdict is None]
     if obstacle := incomplete or "; ".join(doubts.values()):
         of_baseline = "the baseline" in doubts
         estimate = _Estimate(estimate.ratio, obstacle=obstacle, lasting=of_baseline)

@@ -92,6 +92,7 @@ class Side:
         if len(self.runs) == 1:
             return first
         summaries = [run.summary for run in self.runs]
+        earliest = min(summaries, key=lambda summary: summary.started)
         return replace(
             first,
             id=",".join(summary.id for summary in summaries),
@@ -99,7 +100,8 @@ class Side:
             hosts=self.hosts,
             steps=tuple(step.name for step in self.steps),
             state=next((summary.state for summary in summaries if summary.state is not State.DONE), State.DONE),
-            started=min(summary.started for summary in summaries),
+            started=earliest.started,
+            imported=earliest.imported,
             ended=max((summary.ended for summary in summaries if summary.ended is not None), default=None),
             trials=sum(summary.trials for summary in summaries),
             baseline=None,

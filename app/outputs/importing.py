@@ -39,6 +39,7 @@ from app.verdict.steps import StepVerdict, new_findings, run_verdict, step_verdi
 from app.verdict.stored import evidence_of
 from suites.base import Command
 from suites.checks import CheckOutcome
+from suites.output_times import is_possible
 from suites.quantities import count_text, figure_text, first_upper, metric_text
 from suites.read_only.table_mapping import TableMapping
 from suites.verdict import Trust, Verdict, worst
@@ -67,20 +68,23 @@ def import_events(
 ) -> Iterator[Event]:
     """Yield the events of a run on `host` with the results in a file, whose bytes are `content`.
 
-    It began at `date`; without one now.
+    It began at `date`; without one when its outputs state, else now.
 
     Results of the same suite with the same values are trials of one step, which is judged as a whole.
     """
-    tests = _judged_tests(file.outputs, host)
+    now = datetime.now(UTC)
+    begun = date or stated_start(file.outputs)
+    outputs = file.outputs if date is not None else list(map(_with_start_note, file.outputs))
+    tests = _judged_tests(outputs, host)
     plan = Plan(
         file.source.name,
         (host,),
         tuple(test.step for test in tests),
         repetition=Repetition(trials=max(len(test.results) for test in tests)),
     )
-    now = (date or datetime.now(UTC)).isoformat()
-    yield RunStarted(run_id, plan, now)
-    yield OutputImported(file.source, content)
+    started = (begun or now).isoformat()
+    yield RunStarted(run_id, plan, started)
+    yield OutputImported(file.source, content, now.isoformat())
     if known.facts is not None:
         yield FactsRead(host, Moment.BEFORE, known.facts)
     if known.telemetry:
@@ -89,13 +93,36 @@ def import_events(
     for test in tests:
         for count, result in enumerate(test.results, 1):
             number += 1
-            yield from _trial(result, Trial(number, host, test.step.name, count, False, _command(result), now))
+            own = _possible_start(result)
+            at = started if date is not None or own is None else own.isoformat()
+            yield from _trial(result, Trial(number, host, test.step.name, count, False, _command(result), at))
         yield from test.raised
         yield VerdictReached(test.verdict)
     whole = run_verdict(test.verdict for test in tests)
     if whole is not None:
         yield VerdictReached(whole)
     yield RunEnded(run_id, State.DONE)
+
+
+def stated_start(outputs: Sequence[JudgedOutput]) -> datetime | None:
+    """Return the earliest start that outputs state and that can be right; None if they state none."""
+    return min(filter(None, map(_possible_start, outputs)), default=None)
+
+
+def _possible_start(result: JudgedOutput) -> datetime | None:
+    begun = result.found.output.begun
+    return begun.moment if begun is not None and is_possible(begun.moment) else None
+
+
+def _with_start_note(result: JudgedOutput) -> JudgedOutput:
+    """Return a result with a note on its start, where the output states one without a zone or an impossible one."""
+    begun, possible = result.found.output.begun, _possible_start(result) is not None
+    if begun is None or (begun.zone and possible):
+        return result
+    stated = f"{begun.moment:%Y-%m-%d %H:%M}"
+    if not possible:
+        return _noted(result, f"Start not used: the output states {stated}, before 1990 or after its import.")
+    return _noted(result, f"Start {stated} without a time zone in the output: taken as UTC.")
 
 
 def reread_verdicts(record: RunRecord, content: bytes, telemetry: Sequence[Sample]) -> ComputedVerdicts | None:
@@ -370,7 +397,8 @@ def _imported(
     """Return what was imported of a file as a run; without a result nothing is."""
     if not file.outputs:
         return so_far
-    run_id, trust = new_run_id(date or datetime.now(UTC)), ""
+    now = datetime.now(UTC)
+    run_id, trust = new_run_id(date or stated_start(file.outputs) or now), ""
     with recorder(run_id) as recording:
         for event in import_events(file, content, run_id, host, known, date=date):
             recording.defer(event)  # one transaction: a commit for each trial takes ms, and would leave half a run

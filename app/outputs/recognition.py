@@ -4,7 +4,7 @@ import itertools
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
 from app.outputs.pasted_text import (
@@ -310,8 +310,9 @@ def _documents(lines: Sequence[Line]) -> tuple[list[FoundOutput], list[Line], bo
 
 def _read_group(group: _Documents) -> Iterator[FoundOutput]:
     text = "\n".join(group.texts)
+    begun = group.format.begun(text)
     for output in group.format.read(text, command_of_tool(group.command) or None):
-        yield FoundOutput(group.format.title, output, text, group.number, group.command)
+        yield FoundOutput(group.format.title, replace(output, begun=begun), text, group.number, group.command)
 
 
 def _document(waiting: Sequence[Line], start: int) -> _Document | None:
@@ -417,7 +418,7 @@ def _read_segment(segment: Sequence[_TextLine], command: str) -> Iterator[FoundO
     stripped = [segment[index].text.strip() for index in at]
     own = {each: count for each in formats() if (count := sum(map(each.has, stripped)))}
     tool_command = command_of_tool(command) or None
-    best: tuple[tuple[int, ...], str, str, tuple[ToolOutput, ...]] | None = None
+    best: tuple[tuple[int, ...], OutputFormat, str, tuple[ToolOutput, ...]] | None = None
     for start in sorted({max(0, at[0] - AROUND), at[0]}):  # what precedes may belong to the output, or hide it
         near = [line.text for line in segment[start : at[-1] + 1 + AROUND] if not line.command]
         text = "\n".join(dedented(near, first.text)) + "\n"
@@ -428,9 +429,12 @@ def _read_segment(segment: Sequence[_TextLine], command: str) -> Iterator[FoundO
             score = (sum(one.parsed.complete for one in results), begun, figures, count)
             decided = begun or any(one.undecided for one in results)
             if (figures or (decided and results)) and (best is None or score > best[0]):
-                best = score, each.title, text, results
+                best = score, each, text, results
     if best is not None:
-        yield from (FoundOutput(best[1], one, best[2], first.number, command) for one in best[3])
+        _, known, text, results = best
+        begun_at = known.begun(text)
+        for one in results:
+            yield FoundOutput(known.title, replace(one, begun=begun_at), text, first.number, command)
     elif max(own.values()) > 1 or first.begun:
         title = max(own, key=lambda each: own[each]).title
         yield UnreadOutput(title, Line(first.number, first.text.strip()))

@@ -12,6 +12,7 @@ class RecalledRun(TypedDict):
     run: str
     name: str
     started: str
+    imported: str | None
     baselines: list[str]
     was: str | None
     now: str | None
@@ -37,6 +38,7 @@ def recalled_to_json(row: LibraryRow) -> RecalledRun:
         "run": row.id,
         "name": row.summary.name,
         "started": row.summary.started,
+        "imported": row.summary.imported,
         "baselines": list(row.baselines),
         "was": None if recall is None else recall.was,
         "now": None if recall is None else recall.now,

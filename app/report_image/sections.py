@@ -130,7 +130,7 @@ def _when(record: RunRecord) -> str:
         moment = datetime.fromisoformat(record.summary.started).astimezone(UTC)
     except ValueError:
         return record.summary.started
-    return f"{moment.day} {moment:%B %Y, %H:%M} UTC"
+    return record.summary.start_text(f"{moment.day} {moment:%B %Y, %H:%M} UTC")
 
 
 def draw_footer(sheet: Sheet, records: Sequence[RunRecord]) -> None:

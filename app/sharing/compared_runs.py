@@ -31,7 +31,7 @@ class ComparedRuns:
         """Each side by its letter: plan, hosts, time and id."""
         return [
             f"{run_name(number)}: {record.plan.name} on {', '.join(map(host_label, record.plan.hosts))}, "
-            f"{record.summary.started[:16].replace('T', ' ')} UTC, run {record.summary.id}"
+            f"{record.summary.utc_text} UTC, run {record.summary.id}"
             for number, record in enumerate(self.records)
         ]
 

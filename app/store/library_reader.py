@@ -145,6 +145,7 @@ class _RowReader:
         self._locks = run_locks.locks(connection)
         self._recalls = recalls(connection)
         self.running = frozenset(ownership.running(connection))
+        self._imported = run_reader.imported_runs(connection)
         configurations = _configurations(connection)
         self.every_configuration = tuple(configurations.values())
         series = schema.session_series.c
@@ -174,7 +175,7 @@ class _RowReader:
         summary = RunSummary(
             run, added.name or name, question, self._texts(hosts), self._texts(steps), STATES[state], started, ended,
             trials, headline, pinned[0] if pinned else None, suites, False, trust, limited_by,
-            run_reader.session_of(series, session, self._sessions.get(series), due),
+            run_reader.session_of(series, session, self._sessions.get(series), due), imported=self._imported.get(run),
         )  # fmt: skip
         return LibraryRow(
             summary, plan_hash, added, instance, virtualisation, kernel, self.metrics.get(metric), value, half,

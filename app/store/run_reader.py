@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, Select, bindparam, func, select
+from sqlalchemy import ColumnElement, Connection, RowMapping, Select, bindparam, case, func, select
 
 from app.events import Moment, PlannedSession, State
 from app.formats import facts_from_json, plan_from_json
@@ -44,7 +44,7 @@ def _some_summaries() -> Select[Any]:
     pinned = _newest_name(runs.id)
     wanted = (
         runs.id, runs.name, runs.question, runs.hosts, runs.steps, runs.state, runs.started, runs.ended, runs.headline,
-        runs.plan, runs.session_series, runs.session, runs.session_due,
+        runs.plan, runs.session_series, runs.session, runs.session_due, imported_at().label("imported"),
     )  # fmt: skip
     series, added = schema.session_series.c, schema.annotations.c
     total = select(series.sessions).where(series.id == runs.session_series).scalar_subquery()
@@ -56,6 +56,13 @@ def _some_summaries() -> Select[Any]:
 
 
 _RUNS = "wanted_runs"
+
+
+def imported_at() -> ColumnElement[str | None]:
+    """Return the expression of when a run was imported, NULL for one measured here. Before format 17: its start."""
+    runs, outputs = schema.runs.c, schema.imported_outputs.c
+    of_it = select(outputs.run_id).where(outputs.run_id == runs.id).exists()
+    return func.coalesce(runs.imported, case((of_it, runs.started)))
 
 
 def _whole_verdict(run_id: Any) -> tuple[Any, Any]:
@@ -166,6 +173,13 @@ def run_of_output(connection: Connection, sha256: str, host: str, started: str |
     return next(((run, level or "") for run, hosts, level in found if json.loads(hosts) == [host]), None)
 
 
+def imported_runs(connection: Connection) -> Mapping[str, str]:
+    """Return when each imported run was, by its id."""
+    at = imported_at()
+    found = connection.execute(select(schema.runs.c.id, at.label("imported")).where(at.is_not(None)))
+    return {row.id: row.imported for row in found}
+
+
 def is_imported(connection: Connection, run_id: str) -> bool:
     """Return whether a run was imported from an output that was measured elsewhere."""
     table = schema.imported_outputs.c
@@ -229,6 +243,7 @@ def _summary(row: RowMapping) -> RunSummary:
         trust=row["trust"] or "",
         limited_by=row["limited_by"] or "",
         session=session_of(row["session_series"], row["session"], row["sessions"], row["session_due"]),
+        imported=row["imported"],
     )
 
 
@@ -272,7 +287,7 @@ def history_rows(connection: Connection, hosts: Sequence[str], metric: str) -> l
     query = (
         select(
             runs.id, runs.started, runs.plan_hash, trials.host, trials.step, trials.tool_version, figures.metric,
-            figures.labels, figures.value, verdicts.level, trials.number,
+            figures.labels, figures.value, verdicts.level, trials.number, imported_at(),
         )
         .join(schema.trials, (trials.run_id == figures.run_id) & (trials.id == figures.trial))
         .join(schema.runs, runs.id == figures.run_id)
@@ -291,11 +306,13 @@ def history_rows(connection: Connection, hosts: Sequence[str], metric: str) -> l
     )  # fmt: skip
     labels: dict[str, Labels] = {}
     found = []
-    for run, started, plan, host, step, version, metric_id, text, value, level, number in connection.execute(query):
+    for (
+        run, started, plan, host, step, version, metric_id, text, value, level, number, imported,
+    ) in connection.execute(query):  # fmt: skip
         if text not in labels:
             labels[text] = read_labels(text)
         row = (run, started, plan, host, step, version, known[metric_id], labels[text], value, level or "")
-        found.append(HistoryRow(*row, number))
+        found.append(HistoryRow(*row, number, imported == started))
     return found
 
 

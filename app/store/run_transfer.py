@@ -23,6 +23,7 @@ from app.events import State
 from app.formats import plan_from_json
 from app.investigation import Investigation
 from app.library_location import Location
+from app.records import start_text
 from app.store import (
     errors,
     investigations,
@@ -76,6 +77,11 @@ class FinishedRun:
     id: str
     name: str
     started: str
+    undated: bool = False  # `started` is the time of its import
+
+    def start_text(self, moment: str) -> str:
+        """Return the start as `moment` is written; that of an import is marked."""
+        return start_text(moment, undated=self.undated)
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,8 +298,12 @@ def _naming_source() -> Iterator[None]:
 
 def _finished(connection: Connection) -> list[FinishedRun]:
     table = schema.runs.c
-    query = select(table.id, table.name, table.started).where(table.state != State.RUNNING.value)
-    return [FinishedRun(*map(str, row)) for row in connection.execute(query.order_by(table.started.desc()))]
+    query = select(table.id, table.name, table.started, run_reader.imported_at())
+    query = query.where(table.state != State.RUNNING.value).order_by(table.started.desc())
+    return [
+        FinishedRun(str(run), str(name), str(started), imported == started)
+        for run, name, started, imported in connection.execute(query)
+    ]
 
 
 def _copy_missing(old: Connection, new: Connection, run: str, content: Content | None = None) -> bool:
@@ -450,7 +460,7 @@ def check_types(table: Table, row: Mapping[str, Any]) -> None:
 
 _SAME = frozenset({
     "run_id", "plan_hash", "session_series", "state", "started", "ended", "moment", "level", "check_id",
-    "limited_by", "program_version", "was", "now", "replaced", "dismissed", "evidence",
+    "limited_by", "program_version", "was", "now", "replaced", "dismissed", "evidence", "imported",
 })  # fmt: skip
 """Columns of ids, words and times of this program."""
 

@@ -221,6 +221,7 @@ class RunWriter:
         self._trials: dict[int, Trial] = {}
         self._headline: dict[int, Figure] = {}
         self._at = ""  # time of the current commit
+        self._elsewhere = False  # imported: its ends are not those of the import
         for record in () if detached_run is None else detached_run.record.trials:
             self._trials[record.trial.id] = record.trial
             if record.state is State.DONE and record.figures and self._is_headline(record.trial):
@@ -261,6 +262,11 @@ class RunWriter:
         if batch is not None:
             self._update_run(connection, {"batch": batch})
 
+    @property
+    def _end(self) -> str | None:
+        """The end of what ends now; None for what was measured elsewhere."""
+        return None if self._elsewhere else self._at
+
     def _write(self, connection: Connection, event: Event, known: WrittenIds) -> None:
         match event:
             case RunStarted(_, plan, started, session):
@@ -268,9 +274,11 @@ class RunWriter:
                 row = run_row(self._run_id, plan, started, session)
                 touched = dialect_of(connection).moment(connection)
                 self._insert(connection, schema.runs, {**row, "epoch": self.epoch, "touched": touched})
-            case OutputImported(source, content):
+            case OutputImported(source, content, imported):
                 row = {"run_id": self._run_id, "name": source.name, "sha256": source.sha256, "content": content}
                 self._insert(connection, schema.imported_outputs, row)
+                self._update_run(connection, {"imported": imported})
+                self._elsewhere = True
             case FactsRead(host, moment, facts):
                 row = {"run_id": self._run_id, "host": host, "moment": moment.value}
                 table = schema.facts  # may exist already if the run was detached
@@ -290,7 +298,12 @@ class RunWriter:
             case HostChanged() | SettingRestored():
                 host_log.write_change(connection, self._run_id, event)
             case RunEnded(_, state, reason, cost):
-                row = {"state": state.value, "reason": reason, "ended": self._at, "telemetry_cost": to_text(dict(cost))}
+                row = {
+                    "state": state.value,
+                    "reason": reason,
+                    "ended": self._end,
+                    "telemetry_cost": to_text(dict(cost)),
+                }
                 self._update_run(connection, {**row, "telemetry_program": to_text(dict(event.telemetry_program))})
                 self._end_open_trials(connection, reason)
             case _:
@@ -341,7 +354,7 @@ class RunWriter:
     def _end_trial(self, connection: Connection, event: TrialEnded, known: WrittenIds) -> None:
         row = {
             "state": event.state.value,
-            "ended": self._at,
+            "ended": self._end,
             "exit_status": event.exit_status,
             "notes": to_text(event.parsed.notes),
             "reason": event.reason,

@@ -92,6 +92,7 @@ runs = Table(
     Column("session_due", Text),  # since format 11: when it was to start
     Column("batch", Text),  # since format 16: mark of the recorder's last commit to a server
     Column("evidence", Text),  # since format 17: JSON, number of rows by table when it ended; NULL while it goes on
+    Column("imported", Text),  # since format 17: when its output was imported; `started` is the same if it states none
     Index("runs_by_start", "started"),
     Index("runs_by_state", "state"),  # since format 12
 )

@@ -15,6 +15,7 @@ from suites.fio_job.file import ALIASES, Section
 from suites.fio_job.section_values import section_values, sized
 from suites.identities import checked, noted
 from suites.output_reading import stated_by_command
+from suites.output_times import CTIME, start_before_end
 from suites.outputs import NO_DISK, OutputFormat, ParsedTrial, ReadOutput, ToolOutput, is_without_disk, parse_whole
 from suites.parameters import Value
 from suites.quantities import count_text
@@ -49,6 +50,15 @@ _SUM = "All clients"
 _LOG = re.compile(r"(\d{1,15}), \d{1,18}, [012], \d{1,10}(?:, \d{1,20}(?:, \w{1,10}){0,2})?$")
 """A sample of write_bw_log, write_iops_log or write_lat_log: time in ms, value, direction, block size, offset."""
 
+_DOCUMENT_START = start_before_end(
+    re.compile(r'"timestamp"\s*:\s*(?P<epoch>\d{1,20})\b'),
+    re.compile(r'"elapsed"\s*:\s*(?P<s>\d{1,9})\b|"job_runtime"\s*:\s*(?P<ms>\d{1,12})\b'),
+)
+_TEXT_START = start_before_end(
+    re.compile(rf": pid=\d{{1,10}}: {CTIME}$", re.MULTILINE), re.compile(r"/(?P<ms>\d{1,12})msec\)")
+)
+"""fio states when it wrote its result, in text as local time."""
+
 
 def _with_paths(read: ReadOutput) -> ReadOutput:
     """Return a reader that notes at each result that its device or directory is by its name no disk."""
@@ -72,12 +82,22 @@ def fio_formats() -> tuple[OutputFormat, ...]:
             joined=True,
             read=_with_paths(_read_documents),
             free_text=frozenset({"description", "desc"}),
+            begun=_DOCUMENT_START,
         ),
         OutputFormat(
-            title="fio text", first=first, line=_LINE, read=_with_paths(checked(_read_text_output, text_contradictions))
+            title="fio text",
+            first=first,
+            line=_LINE,
+            read=_with_paths(checked(_read_text_output, text_contradictions)),
+            begun=_TEXT_START,
         ),
         OutputFormat(title="fio terse", first=_TERSE, read=_read_terse_output),
-        OutputFormat(title="fio client JSON", keys=frozenset({"fio version", "client_stats"}), read=_read_clients),
+        OutputFormat(
+            title="fio client JSON",
+            keys=frozenset({"fio version", "client_stats"}),
+            read=_read_clients,
+            begun=_DOCUMENT_START,
+        ),
         OutputFormat(title="fio log", line=_LOG, read=_read_log),
     )
 

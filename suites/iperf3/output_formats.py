@@ -24,6 +24,7 @@ from suites.iperf3.link import is_loopback
 from suites.iperf3.output import LARGEST
 from suites.iperf3.text import RECEIVE, SEND, THROUGHPUT
 from suites.output_reading import StatedLine, by_parser, stated_by_command
+from suites.output_times import CLOCK, DATE, ZONE, start_in
 from suites.outputs import OutputFormat, ParsedTrial, ToolOutput, parse_whole
 from suites.parameters import Value, Values
 from suites.quantities import quantity
@@ -182,9 +183,24 @@ def iperf_formats(suite: Suite) -> tuple[OutputFormat, ...]:
             joined=True,
             read=read_documents,
             free_text=frozenset({"title", "extra_data"}),
+            begun=start_in(r'"timesecs"\s*:\s*(?P<epoch>\d{1,20})\b'),
         ),
-        OutputFormat(title="iperf3 text", first=_FIRST, line=_LINE, read=text),
-        OutputFormat(title="iperf 2 text", first=_BANNER, line=_BANNER, read=text),
+        OutputFormat(
+            title="iperf3 text",
+            first=_FIRST,
+            line=_LINE,
+            read=text,
+            begun=start_in(
+                rf"^Time: [A-Z][a-z]{{2}}, (?P<day>\d\d) (?P<month>[A-Z][a-z]{{2}}) (?P<year>\d{{4}}) {CLOCK} {ZONE}"
+            ),
+        ),
+        OutputFormat(
+            title="iperf 2 text",
+            first=_BANNER,
+            line=_BANNER,
+            read=text,
+            begun=start_in(rf"^\[ *\d{{1,6}}\] local .{{1,300}} on {DATE} {CLOCK}(?: \({ZONE}\))?"),
+        ),
     )
 
 

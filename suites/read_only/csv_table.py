@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 
 from suites.errors import UnitError
+from suites.output_times import is_possible
 from suites.outputs import ParsedTrial, ToolOutput
 from suites.parameters import Parameter, Type, Values
 from suites.programs import Program
@@ -334,9 +335,12 @@ def _date(cell: str, role: str) -> datetime:
     form = role.partition(":")[2]
     try:
         date = datetime.strptime(cell, form) if form else datetime.fromisoformat(cell)  # noqa: DTZ007 (set below)
-        return (date if date.tzinfo else date.replace(tzinfo=UTC)).astimezone(UTC)
+        found = (date if date.tzinfo else date.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError):
         raise _RowError(f"“{cell[:40]}” is not a date; write 2026-11-28, or state its format (date:%d.%m.%Y)") from None
+    if not is_possible(found):
+        raise _RowError(f"“{cell[:40]}” is before 1990 or in the future")
+    return found
 
 
 class CsvTable(ReadOnlySuite):

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 
 from suites.base import StepEvidence
 from suites.checks import Check, CheckOutcome
+from suites.output_times import ISO, start_in
 from suites.outputs import OutputFormat, ToolOutput
 from suites.parameters import Choice, Parameter, Type, Value, parse_size
 from suites.programs import Program
@@ -17,6 +18,7 @@ BANDWIDTH = Metric("bandwidth", "Bandwidth", Unit.MB_PER_SECOND, Better.HIGHER, 
 IOPS = Metric("iops", "IOPS", Unit.PER_SECOND, Better.HIGHER, MetricKind.RATE)
 LATENCY = time_metric("latency_mean", "Mean latency", unit=Unit.MICROSECOND)
 
+_BEGUN = start_in(rf"^ *Date ?: {ISO}$")
 _FIRST = re.compile(r"(?P<tool>CrystalDiskMark|KDiskMark) \(?(?P<version>\d{1,3}(?:\.\d{1,3}){1,3}\w?)\)?")
 _ROW = re.compile(
     r"(?P<pattern>SEQ|RND|Sequential|Random) +(?P<block>\d{1,6} ?[KM]i?B) \(Q= *(?P<queues>\d{1,4}), ?"
@@ -97,7 +99,11 @@ class DiskMark(ReadOnlySuite):
     @property
     def output_formats(self) -> tuple[OutputFormat, ...]:
         """The saved report."""
-        return (OutputFormat(title="CrystalDiskMark, KDiskMark", first=_FIRST, line=_ANY_ROW, read=self._read),)
+        return (
+            OutputFormat(
+                title="CrystalDiskMark, KDiskMark", first=_FIRST, line=_ANY_ROW, read=self._read, begun=_BEGUN
+            ),
+        )
 
     def _read(self, text: str, _command: str | None) -> Iterator[ToolOutput]:
         """Yield the rows that ran: of a test that did not, all figures are 0."""

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from suites.base import StepEvidence, Workload
 from suites.checks import Check, CheckOutcome
+from suites.output_times import ISO, start_in
 from suites.outputs import OutputFormat, ToolOutput
 from suites.parameters import Choice, Parameter, Type, Value, Values, flag_parameter, parse_size
 from suites.programs import Program
@@ -36,6 +37,7 @@ _LATENCY = re.compile(r"(?:[A-Z]{3,20} +)?(?:IO|I/O) latency *: +\[ min=\S+ avg=
 _TIME = re.compile(r"(?:(\d{1,6})h)?(?:(\d{1,6})m)?(\d{1,9}(?:\.\d{1,9})?)(ms|us|s)$")
 _NUMBER = re.compile(r"\d{1,18}(?:\.\d{1,9})?")
 _WHOLE = re.compile(r"\d{1,15}", re.ASCII)
+_BEGUN = start_in(rf'"iso_start_date"\s*:\s*"{ISO}"', rf"^{ISO},", rf"^ISO DATE *: *{ISO}")
 _CSV_HEAD = re.compile(r"ISO date,label,path type,", re.IGNORECASE)
 _ROWS = {"Throughput MiB/s": BANDWIDTH, "IOPS": IOPS, "Files/s": ENTRIES, "Objects/s": ENTRIES}
 _COLUMNS = {"mib/s": BANDWIDTH, "iops": IOPS, "entries/s": ENTRIES}
@@ -93,9 +95,14 @@ class Elbencho(ReadOnlySuite):
     def output_formats(self) -> tuple[OutputFormat, ...]:
         """The table on the terminal, and the files of --csvfile and --jsonfile."""
         return (
-            OutputFormat(title="elbencho text", first=_HEAD, line=_ROW_LINE, read=self._read_table),
-            OutputFormat(title="elbencho CSV", first=_CSV_HEAD, read=self._read_csv),
-            OutputFormat(title="elbencho JSON", keys=frozenset({"phase_type", "last_done"}), read=self._read_json),
+            OutputFormat(title="elbencho text", first=_HEAD, line=_ROW_LINE, read=self._read_table, begun=_BEGUN),
+            OutputFormat(title="elbencho CSV", first=_CSV_HEAD, read=self._read_csv, begun=_BEGUN),
+            OutputFormat(
+                title="elbencho JSON",
+                keys=frozenset({"phase_type", "last_done"}),
+                read=self._read_json,
+                begun=_BEGUN,
+            ),
         )
 
     def workload(self, values: Values) -> Workload:

@@ -8,6 +8,7 @@ from typing import Any
 
 from suites.base import StepEvidence
 from suites.checks import Check, CheckOutcome
+from suites.output_times import ISO, start_in
 from suites.outputs import OutputFormat, ToolOutput
 from suites.parameters import Parameter, Type, Value
 from suites.programs import Program
@@ -21,6 +22,7 @@ LATENCY_P99 = time_metric("latency_p99", "Latency p99", 99, Unit.MILLISECOND)
 LATENCY_MEAN = time_metric("latency_mean", "Mean latency", unit=Unit.MILLISECOND)
 THROUGHPUT = Metric("throughput", "Mean throughput", Unit.MBIT_PER_SECOND, Better.HIGHER, MetricKind.RATE)
 
+_BEGUN = start_in(rf'"TIME"\s*:\s*"{ISO}"')
 _MBITS = re.compile(r"M(?:bit|bits|Bits|bits)/s")
 _NAMES = ((re.compile(r"Ping\b.*"), "ms"), (re.compile(r"TCP (?:up|down)load\b.*|TCP totals"), "Mbits/s"))
 """Units of the series whose files state none (flent before 1.0)."""
@@ -68,7 +70,7 @@ class Flent(ReadOnlySuite):
             frozenset({"metadata", "results", "x_values"}),
             frozenset({"TITLE", "NOTE", "LOCAL_HOST", "HOST"}),
         )
-        return (OutputFormat(title="flent", keys=keys, read=self._read, free_text=free_text),)
+        return (OutputFormat(title="flent", keys=keys, read=self._read, free_text=free_text, begun=_BEGUN),)
 
     def _read(self, text: str, _command: str | None) -> Iterator[ToolOutput]:
         content = read_json(text)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
+from suites.output_times import ISO, start_in
 from suites.outputs import OutputFormat, ToolOutput
 from suites.programs import Program
 from suites.read_only.base import (
@@ -23,6 +24,7 @@ from suites.vocab import Better, Figure, Metric, MetricKind, Resource
 DEEPEST = 20
 LONGEST_TEXT = 10_000
 
+_BEGUN = start_in(rf"<TimeStamp>{ISO}</TimeStamp>")
 _FIRST = re.compile(r"<PhoronixTestSuite>")
 _NUMBER = re.compile(r"\d{1,18}(?:\.\d{1,12})?(?:[eE][-+]?\d{1,3})?")
 _FIELDS = frozenset({"Title", "AppVersion", "Description", "Scale", "Proportion", "Value", "RawString"})
@@ -122,7 +124,7 @@ class Phoronix(ReadOnlySuite):
     @property
     def output_formats(self) -> tuple[OutputFormat, ...]:
         """The result file."""
-        return (OutputFormat(title="Phoronix composite.xml", first=_FIRST, read=self._read),)
+        return (OutputFormat(title="Phoronix composite.xml", first=_FIRST, read=self._read, begun=_BEGUN),)
 
     def _read(self, text: str, _command: str | None) -> Iterator[ToolOutput]:
         start, end = text.find("<PhoronixTestSuite>"), text.rfind("</PhoronixTestSuite>")

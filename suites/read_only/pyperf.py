@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from suites.output_times import ISO, start_in
 from suites.outputs import OutputFormat, ToolOutput
 from suites.programs import Program
 from suites.read_only.base import (
@@ -18,6 +19,8 @@ from suites.read_only.base import (
 )
 from suites.strict_json import object_in, objects_in, read_json
 from suites.vocab import Resource
+
+_BEGUN = start_in(rf'"date"\s*:\s*"{ISO}"')
 
 
 class Pyperf(ReadOnlySuite):
@@ -36,7 +39,7 @@ class Pyperf(ReadOnlySuite):
     def output_formats(self) -> tuple[OutputFormat, ...]:
         """The JSON of pyperf, of seconds; other units (bytes) are not read."""
         keys, free_text = frozenset({"benchmarks", "version"}), frozenset({"name", "hostname", "description"})
-        return (OutputFormat(title="pyperf JSON", keys=keys, read=self._read, free_text=free_text),)
+        return (OutputFormat(title="pyperf JSON", keys=keys, read=self._read, free_text=free_text, begun=_BEGUN),)
 
     def _read(self, text: str, _command: str | None) -> Iterator[ToolOutput]:
         content = read_json(text)

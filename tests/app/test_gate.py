@@ -28,7 +28,7 @@ from app.store.errors import StoreFullError
 from app.store.store import Store
 from remote.errors import RemoteError
 from suites.errors import BenchwrightError
-from suites.verdict import Limiter, Trust, Verdict
+from suites.verdict import NOT_JUDGED, Limiter, Trust, Verdict
 from tests.app.run_events import FINDING, IOPS, P99, STEP, run_events, run_record
 from tests.app.stores import record, store
 from tests.messages import messages
@@ -109,6 +109,14 @@ def test_a_pass_on_an_unverified_result_says_so_in_every_output(side: str) -> No
     assert "on unverified results" in next(gate_lines(found))
     plain = result_of([answers_of(parse_conditions([CONDITION], [STEP]), judged(Trust.VALID, side))], ["b"], "a")
     assert "unverified" not in gate_markdown(plain) + "".join(gate_lines(plain)) + gate_junit(plain)
+
+
+def test_a_side_without_a_verdict_is_not_judged_yet() -> None:
+    unjudged = [replace(run_record(name, BASE), verdicts=()) for name in ("a", "b")]
+    (found,) = answers_of(parse_conditions([CONDITION], [STEP]), compare(unjudged))
+    assert found.answer is GateOutcome.PASS
+    assert found.remark == f"the result is {NOT_JUDGED}; the baseline is {NOT_JUDGED}"
+    assert NOT_JUDGED in gate_markdown(result_of([[found]], ["b"], "a"))
 
 
 def test_the_reason_names_the_finding_that_decides(tmp_path: Path) -> None:
@@ -306,17 +314,46 @@ def test_a_gate_that_ends_early_is_no_regression(
 ) -> None:
     record(store, "20261120-141530-k3f9", run_events("20261120-141530-k3f9", BASE))
     plan_file = tmp_path / "plan.toml"
-    write_plan(Plan("cpu", ("web-1",), (make_step("sysbench-cpu", {}),)), plan_file)
+    write_plan(Plan("disk", ("web-1",), (make_step(STEP.suite_id, {}),)), plan_file)
 
     def measured(*_words: object, **_options: object) -> None:
         raise error
 
     monkeypatch.setattr("app.cli.gate.measure", measured)
-    found = gated(
-        store, str(plan_file), "--against", "20261120-141530-k3f9", "--fail-if", "events_per_second worse by 5 %"
-    )
+    found = gated(store, str(plan_file), "--against", "20261120-141530-k3f9", "--fail-if", CONDITION)
     assert found.exit_code == 3, found.output
     assert found.stderr
+
+
+@pytest.mark.parametrize("condition", ["events_per_second worse by 5 %", "events_per_second < 1"])
+def test_a_baseline_of_another_suite_is_refused_before_anything_is_measured(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, condition: str
+) -> None:
+    record(store, "20261120-141530-k3f9", run_events("20261120-141530-k3f9", BASE))
+    plan, output = tmp_path / "plan.toml", tmp_path / "cpu.txt"
+    write_plan(Plan("cpu", ("web-1",), (make_step("sysbench-cpu", {}),)), plan)
+    output.write_text("\n".join([SYSBENCH] * 6))
+    monkeypatch.setattr("app.cli.gate.measure", lambda *_words, **_options: pytest.fail("measured"))
+    ran = CliRunner().invoke(benchwright, ["--store", str(store.path), "import", str(output), "--json"])
+    run = json.loads(ran.stdout)["imported"][0]["run"]
+    for words in ((str(plan),), ("--run", run)):
+        found = gated(store, *words, "--against", "20261120-141530-k3f9", "--fail-if", condition)
+        assert (found.exit_code, found.stdout) == (2, "")
+        assert all(title in found.stderr for title in ("sysbench CPU", STEP.suite.title))
+
+
+def test_an_answer_names_the_step_of_the_run_not_of_the_baseline() -> None:
+    renamed = replace(STEP, name="volume")
+    baseline = run_record("a", BASE)
+    baseline = replace(
+        baseline,
+        plan=replace(baseline.plan, steps=(renamed,)),
+        trials=tuple(replace(one, trial=replace(one.trial, step="volume")) for one in baseline.trials),
+    )
+    conditions = parse_conditions([f"{STEP.name}: {CONDITION}"], [STEP])
+    found = answers_of(conditions, compare([baseline, run_record("b", BASE)]))
+    assert {one.step for one in found} == {STEP.name}
+    assert {one.answer for one in found} == {GateOutcome.PASS}
 
 
 def test_a_report_that_cannot_be_written_is_refused_before_the_measurement_and_changes_no_failure(

@@ -12,6 +12,7 @@ from app.library_rows import LibraryRow
 from app.services import Workstation
 from suites.fio.metrics import IOPS
 from suites.units import Unit
+from suites.verdict import NOT_JUDGED
 from suites.vocab import Better, Metric, MetricKind
 from tests.messages import messages
 from tests.widgets.library_runs import Made, copied_library, record
@@ -52,7 +53,7 @@ def test_a_run_is_told_with_its_state_in_a_word_and_a_mark(qtbot: QtBot, worksta
     assert pinned["Baseline"] == "before the update"
     failed, unjudged = named["20260114-101500-k1l2"], named["20260114-090120-i9j0"]
     assert (failed["Headline [k IOPS]"], failed["State"], failed["Trials"]) == ("—", "failed", "")
-    assert (pinned["Verdict"], failed["Verdict"], unjudged["Verdict"]) == ("valid", "invalid", "not computed")
+    assert (pinned["Verdict"], failed["Verdict"], unjudged["Verdict"]) == ("valid", "invalid", NOT_JUDGED)
     at = table.content.at
     assert at(table.row_of("20260114-090120-i9j0"), "Verdict").data(Qt.ItemDataRole.DecorationRole) is None
     for run_id, state in (("20260114-101500-k1l2", "failed"), ("20260112-081502-a1b2", "done")):

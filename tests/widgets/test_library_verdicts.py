@@ -12,6 +12,7 @@ from app.events import State
 from app.questions import RefusingAsker
 from app.records import RunSummary
 from app.services import Workstation
+from suites.verdict import NOT_JUDGED
 from tests.widgets.library_runs import Made, record
 from widgets import jobs
 from widgets.library.library_page import LibraryPage
@@ -59,7 +60,7 @@ def test_a_library_that_nobody_looks_at_judges_nothing(qtbot: QtBot, keep: Keep,
     qtbot.waitUntil(lambda: len(page.table.content.rows) == 1)
     assert _verdicts(page) == {OLD: ""}
     column = page.table.lines.names.index("verdict")
-    assert page.table.lines.index(0, column).data() == "not computed"
+    assert page.table.lines.index(0, column).data() == NOT_JUDGED
 
 
 def test_the_newest_is_judged_first_and_nothing_while_something_is_measured(

@@ -30,14 +30,14 @@ from suites.quantities import (
     share_text,
     times_text,
 )
-from widgets.library.run_rows import local_time
+from widgets.library.run_rows import run_start
 from widgets.parts.names import MISSING, host_title
 
 
 def short_run_name(run: RunSummary) -> str:
     """Return name, size of a group, hosts, selected part and start: ``volume check · web-1 · 2026-01-12 08:15``."""
     part = [run.part] if run.part else []
-    return " · ".join([run.name, *_size(run), *_hosts(run, named=True), *part, local_time(run.started)])
+    return " · ".join([run.name, *_size(run), *_hosts(run, named=True), *part, run_start(run)])
 
 
 def is_group(run: RunSummary) -> bool:
@@ -81,7 +81,7 @@ def distinct_run_names(runs: Sequence[RunSummary]) -> list[str]:
     A narrow chip cuts the end off.
     """
     hosts = len({run.hosts for run in runs}) > 1
-    times = [local_time(run.started) for run in runs]
+    times = [run_start(run) for run in runs]
     same_year = len(runs) > 1 and len({time[:5] for time in times}) == 1 and times[0][4:5] == "-"
     return [
         " · ".join(

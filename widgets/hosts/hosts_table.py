@@ -10,7 +10,7 @@ from app.hosts.short_facts import clock_text, cpu_text, memory_text, system_text
 from app.library_digest import HostResult
 from suites.facts import Facts
 from suites.quantities import metric_text
-from suites.verdict import Limiter
+from suites.verdict import NOT_JUDGED, Limiter
 from widgets.hosts.host_connections import HostConnections, HostStatus
 from widgets.parts.names import host_title, mark_of
 from widgets.parts.table import Table
@@ -92,10 +92,9 @@ def _about_result(last: HostResult) -> str:
     figure, run = last.figure, last.row.summary
     limiter = None if figure.verdict is None else figure.verdict.limited_by
     limited = "" if limiter in {None, Limiter.UNKNOWN} else f"limited by {limiter}"
-    verdict = ", ".join(filter(None, (figure.trust, limited)))
+    verdict = ", ".join(filter(None, (figure.trust or NOT_JUDGED, limited)))
     condition = f"{figure.step}: {metric_text(figure.metric, figure.labels)}, {figure.estimate_text}, n={figure.n}"
-    started = run.started[:16].replace("T", " ")
-    return "\n".join(filter(None, (condition, verdict, f"{run.name}, {started} UTC")))
+    return "\n".join(filter(None, (condition, verdict, f"{run.name}, {run.utc_text} UTC")))
 
 
 class HostsTable(Table[HostEntry]):

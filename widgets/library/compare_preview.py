@@ -17,7 +17,7 @@ from widgets.compare.compare_rows import Compared, lines_of, read_runs
 from widgets.compare.compare_table import CompareTable
 from widgets.compare.sample_size_pane import SampleSizePane
 from widgets.jobs import BackgroundJob
-from widgets.library.run_rows import baseline_first, local_time
+from widgets.library.run_rows import baseline_first, run_start
 from widgets.parts.boxes import column_in, fill, in_row
 from widgets.parts.controls import push_button
 from widgets.parts.names import MISSING, host_label
@@ -154,4 +154,4 @@ class ComparePreview(QWidget):
 
 
 def _name(row: LibraryRow) -> str:
-    return f"{row.summary.name}, {local_time(row.summary.started)}"
+    return f"{row.summary.name}, {run_start(row.summary)}"

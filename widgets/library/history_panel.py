@@ -14,7 +14,7 @@ from suites.errors import BenchwrightError
 from suites.quantities import count_text, direction_text, metric_text
 from widgets.jobs import BackgroundJob
 from widgets.library.history_plot import HistoryPlot, hollow
-from widgets.library.run_rows import local_time
+from widgets.library.run_rows import run_start
 from widgets.parts.boxes import column_in, fill, in_row, scrolled
 from widgets.parts.fields import PerCent
 from widgets.parts.names import host_title
@@ -108,10 +108,9 @@ class HistoryPanel(QWidget):
         self.plot.show()
         self.plot.show_history(history, self._run)
         lines = [
-            f"▼{number} {local_time(marked.after.started)}: {marked.text}"
-            for number, marked in enumerate(history.marked, 1)
+            f"▼{number} {run_start(marked.after)}: {marked.text}" for number, marked in enumerate(history.marked, 1)
         ]
-        lines += [f"Drift since {local_time(drift.first.started)}: {drift.text}" for drift in history.drifts]
+        lines += [f"Drift since {run_start(drift.first)}: {drift.text}" for drift in history.drifts]
         self.changes.setText("\n".join([summary_of(history), *lines]))
         rings = sum(map(hollow, history.points))
         doubt = [f"○ Doubtful or invalid: {count_text(rings, 'result')}."] if rings else []

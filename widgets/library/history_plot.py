@@ -7,8 +7,8 @@ from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent,
 
 from app.history import History, HistoryPoint
 from suites.quantities import count_text, figure_text, range_text, scale
-from suites.verdict import Trust
-from widgets.library.run_rows import local_time
+from suites.verdict import NOT_JUDGED, Trust
+from widgets.library.run_rows import local_time, run_start
 from widgets.plots.accessible import announce
 from widgets.plots.drawn_plot import DrawnPlot, SheetRow
 from widgets.plots.scale import Range, fitted, plain, tick_step, ticks
@@ -62,7 +62,7 @@ class HistoryPlot(DrawnPlot):
         """Return the number of runs, what changed, and the run at the keyboard's position."""
         if (history := self._history) is None:
             return ""
-        texts = [f"{local_time(marked.after.started)} {marked.text}" for marked in history.marked]
+        texts = [f"{run_start(marked.after)} {marked.text}" for marked in history.marked]
         marks = "; ".join([*texts, *(f"drift {drift.text}" for drift in history.drifts)])
         here = "" if self._at is None else self.details(history.points[self._at]).replace("\n", ", ")
         return f"{count_text(len(history.points), 'run')}. {marks or 'No change detected.'} {here}".strip()
@@ -75,10 +75,20 @@ class HistoryPlot(DrawnPlot):
         changes: dict[str, list[str]] = {}
         for marked in self._history.marked:
             changes.setdefault(marked.after.run, []).append(marked.text)
-        head = ("run", "started", f"value {unit}", f"low {unit}", f"high {unit}", "n", "verdict", "change")
+        head = (
+            "run",
+            "started",
+            "undated",
+            f"value {unit}",
+            f"low {unit}",
+            f"high {unit}",
+            "n",
+            "verdict",
+            "change",
+        )
         rows = [
-            (each.run, each.started, each.value, each.low, each.high, each.n, str(each.trust or ""),
-             "; ".join(changes.get(each.run, ())))
+            (each.run, each.started, "yes" if each.undated else "", each.value, each.low, each.high, each.n,
+             str(each.trust or NOT_JUDGED), "; ".join(changes.get(each.run, ())))
             for each in self._history.points
         ]  # fmt: skip
         return [head, *rows]
@@ -102,13 +112,13 @@ class HistoryPlot(DrawnPlot):
         if self._history is None:
             return ""
         metric = self._history.metric
-        lines = [local_time(point.started), figure_text(metric, point.value)]
+        lines = [run_start(point), figure_text(metric, point.value)]
         if point.low is not None and point.high is not None:
             kind = "95 % interval" if point.interval else "range"
             noun = "hosts" if len(point.hosts) > 1 else "trials"
             lines.append(f"{range_text(metric, point.low, point.high, value=point.value)} ({kind} of {point.n} {noun})")
-        if point.trust not in {None, Trust.VALID}:
-            lines.append(f"Verdict: {point.trust}")
+        if point.trust is not Trust.VALID:
+            lines.append(f"Verdict: {point.trust or NOT_JUDGED}")
         if point.run in self._history.outliers:
             lines.append("Treated as an outlier")
         lines += [marked.text for marked in self._history.marked if marked.after.run == point.run]

@@ -17,7 +17,7 @@ from suites.errors import BenchwrightError
 from suites.quantities import count_text
 from widgets.jobs import BackgroundJob
 from widgets.library.open_dialog import OpenLibraryDialog, open_with_password
-from widgets.library.run_rows import list_runs
+from widgets.library.run_rows import list_runs, run_start
 from widgets.parts.boxes import column_in
 from widgets.parts.controls import push_button
 from widgets.parts.dialogs import QuestionDialog, ask_for_file, opened
@@ -310,7 +310,7 @@ class LibraryBar(Notice):
         number = count_text(len(runs), "finished run")
         text = "The runs are copied into your library. The file is only read, and no command in it is run."
         question = QuestionDialog(f"{number} in {path.name}", text, "Import", self)
-        list_runs(question, [(run.started, run.name) for run in runs])
+        list_runs(question, [(run_start(run), run.name) for run in runs])
         question.accept_button.setEnabled(bool(runs))
         if path.suffix.lower() != ".html":
             question.add_extra_button("Open instead", lambda: self.open_library(path))

@@ -10,7 +10,7 @@ from app.library_rows import LibraryRow
 from app.records import RunSummary
 from app.services import Workstation
 from widgets.jobs import BackgroundJob
-from widgets.library.run_rows import list_runs
+from widgets.library.run_rows import list_runs, run_start
 from widgets.parts.controls import line_edit
 from widgets.parts.dialogs import QuestionDialog
 from widgets.parts.names import MISSING
@@ -32,7 +32,7 @@ class DeleteQuestion(QuestionDialog):
             text.append("Locked runs cannot be deleted before they are unlocked: benchwright library unlock RUN.")
         super().__init__(f"Delete {many} for good?", " ".join(text), "Delete for good", parent)
         summaries = [line.summary for line in lines]
-        list_runs(self, [(run.started, f"{run.name} · {run.headline or MISSING}") for run in summaries])
+        list_runs(self, [(run_start(run), f"{run.name} · {run.headline or MISSING}") for run in summaries])
 
 
 class TextQuestion(QuestionDialog):

@@ -14,6 +14,7 @@ from app.records import RunRecord, RunSummary
 from app.rejudging.history_text import recall_text, unjudged_text
 from app.services import Workstation
 from suites.errors import BenchwrightError
+from suites.verdict import NOT_JUDGED
 from widgets.compare.sample_size_pane import SampleSizePane
 from widgets.crosscheck import AgreementPanel
 from widgets.library.facts_panel import FactsPanel
@@ -21,7 +22,7 @@ from widgets.library.figure_table import FigureTable
 from widgets.library.history_panel import HistoryPanel
 from widgets.library.run_actions import RunActions
 from widgets.library.run_reader import OpenedRun
-from widgets.library.run_rows import local_time, run_duration
+from widgets.library.run_rows import run_duration, run_start
 from widgets.live.model import StepKey
 from widgets.live.run_issues import RunIssues
 from widgets.live.verdict_panel import VerdictPanel
@@ -66,14 +67,15 @@ class RunHead(QWidget):
         """Show the summary of `run`."""
         self.name.set_text(run.name)
         hosts = ", ".join(host_title(host) for host in run.hosts)
-        parts = (local_time(run.started), hosts, ", ".join(run.steps), run_duration(run), run.id)
+        parts = (run_start(run), hosts, ", ".join(run.steps), run_duration(run), run.id)
         self.details.set_text(" · ".join(part for part in parts if part))
         set_tool_tip(self.details, "\n".join(part for part in parts if part))
         self.question.set_text(run.question)
         self.question.setVisible(bool(run.question))
-        judged = run.state is State.DONE and run.trust
-        self.mark.show_icon(mark_of(run.trust) if judged else STATE_ICONS[run.state])
-        self.state.set_text(" · ".join(filter(None, (run.status_text, run.trust))))
+        done = run.state is State.DONE
+        self.mark.show_icon(mark_of(run.trust) if done and run.trust else STATE_ICONS[run.state])
+        trust = run.trust or (NOT_JUDGED if done else "")
+        self.state.set_text(" · ".join(filter(None, (run.status_text, trust))))
         self._show_reason(run.state, "")
         self._show_recall("")
 

@@ -15,6 +15,8 @@ from widgets.parts.names import MISSING
 from widgets.parts.text import visible
 
 if TYPE_CHECKING:
+    from app.history import HistoryPoint
+    from app.store.run_transfer import FinishedRun
     from app.summary import MetricSummary  # with all suites, which the first window does not need
     from widgets.parts.dialogs import QuestionDialog
 
@@ -48,6 +50,11 @@ def local_time(moment: str) -> str:
     A bare date, as in published tables, stays a date.
     """
     return visible(moment if len(moment) == len("2026-01-31") else local_moment(moment))
+
+
+def run_start(run: "RunSummary | HistoryPoint | FinishedRun") -> str:
+    """Return the start of a run in local time; that of an import is marked."""
+    return run.start_text(local_time(run.started))
 
 
 def run_duration(run: RunSummary) -> str:
@@ -106,8 +113,8 @@ def trends_of(rows: Iterable[LibraryRow]) -> Trends:
 
 
 def list_runs(question: "QuestionDialog", runs: Sequence[tuple[str, str]]) -> None:
-    """List the first runs in a question, each with its start and a text, and the number of the others."""
+    """List the first runs in a question, each with its written start and a text, and the number of the others."""
     for started, text in runs[:LISTED]:
-        question.add_fact(local_time(started), one_line(text))
+        question.add_fact(started, one_line(text))
     if len(runs) > LISTED:
         question.add_fact("", f"and {len(runs) - LISTED} more")
