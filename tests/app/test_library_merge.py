@@ -148,7 +148,7 @@ def test_the_command_merges_and_names_conflicts(own: Workstation, other: Worksta
     assert f"Not merged: {MESSAGES['search_differs']}." in done.out
     own.save_search("fast", "")
     assert (merging := benchwright(*words)).status == DONE
-    assert merging.out.startswith("Merged 0 runs. 2 runs already")
+    assert merging.out.startswith("Merged 0 runs.")
     copied = benchwright("store", "copy", str(tmp_path / "other.sqlite3"), str(tmp_path / "copy.sqlite3"))
     assert copied.out.startswith("Copied 2 runs.")
     assert json.loads(benchwright(*words, "--json").out)["added"] == []
