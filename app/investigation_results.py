@@ -15,7 +15,7 @@ from app.plans.plan import host_label
 from app.records import RunRecord
 from app.step_results import StepResult, step_results
 from suites.errors import BenchwrightError
-from suites.quantities import count_text, first_upper
+from suites.quantities import count_text
 from suites.verdict import Trust, least_trusted
 
 
@@ -65,7 +65,7 @@ def record_title(record: RunRecord) -> str:
     """Return the name of a run or group with its hosts."""
     runs = f" ({count_text(len(record.summary.ids), 'run')})" if len(record.summary.ids) > 1 else ""
     hosts = ", ".join(map(host_label, record.plan.hosts))
-    return f"{first_upper(record.summary.name)} on {hosts}{runs}"
+    return f"{record.title} on {hosts}{runs}"
 
 
 def entry_result(

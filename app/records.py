@@ -12,6 +12,7 @@ from suites.base import Purpose
 from suites.errors import BenchwrightError
 from suites.evidence import Interval, measured_interval
 from suites.facts import Facts
+from suites.quantities import first_upper
 from suites.verdict import Trust, Verdict, worst
 from suites.vocab import Figure, Finding, Labels, Metric, Sample
 
@@ -323,6 +324,12 @@ class RunRecord:
     earlier: tuple[EarlierVerdict, ...] = ()  # verdicts of earlier versions of the checks, the last replaced first
     recall: Recall | None = None
     unjudged: str = ""  # why later checks could not judge it again
+
+    @property
+    def title(self) -> str:
+        """Its name as a title. That of an imported run is the name of a file, which stays as it is."""
+        imported = any(one.read_from is not None for one in (self, *self.parts))
+        return self.summary.name if imported else first_upper(self.summary.name)
 
     @property
     def ending(self) -> str:

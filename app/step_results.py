@@ -150,7 +150,7 @@ def results_text(record: RunRecord) -> str:
     figures = [f"{one.figure} {one.interval}".strip() for one in found]
     texts = names, figures, [one.detail for one in found]
     wide, tall, broad = (max(map(len, column), default=0) for column in texts)
-    lines = [first_upper(record.plan.name), *host_lines(record), ""]
+    lines = [record.title, *host_lines(record), ""]
     if record.ending:
         lines.insert(1, record.ending)
     for name, figure, one in zip(names, figures, found, strict=True):

@@ -91,9 +91,10 @@ def count_text(count: float, one: str, more: str = "") -> str:
 
 
 def listed(names: Sequence[str], most: int) -> str:
-    """Return the first `most` names, and how many more there are: ``a, b and 3 more``."""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return f"{', '.join(names[:most])}{more}"
+    """Return the first `most` names, and how many more there are: ``a and b``, ``a, b and 3 more``."""
+    more = [f"{len(names) - most} more"] if len(names) > most else []
+    *first, last = [*names[:most], *more] or [""]
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def quantity(value: float, unit: Unit = Unit.BYTE, *, measured: bool = False) -> str:

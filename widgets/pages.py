@@ -221,17 +221,18 @@ class Pages:
 
         parent = self._services.show_page(PageName.COMPARE if compared else PageName.LIBRARY)
         dialog = AddDialog(self._workstation, selectors, parent, compared=compared)
-        dialog.accepted.connect(lambda: self._add(dialog.adder()))
+        dialog.accepted.connect(lambda: self._add(dialog.adder(), dialog.note.text().strip()))
         opened(dialog)
 
-    def _add(self, add: Callable[[], tuple[Investigation, tuple[str, ...]]]) -> None:
+    def _add(self, add: Callable[[], tuple[Investigation, tuple[str, ...]]], note: str) -> None:
         change = self._workstation.change_investigation
+        typed = f" Your note: {note}" if note else ""
         self._undo.do(
             add,
             lambda made: change(made[0].id, lambda now: now.without(made[1])),
             "Added to the investigation",
             lambda _text: self.refresh_library(),
-            lambda error: self._services.show_message(error.message, error.remedy),
+            lambda error: self._services.show_message(error.message, f"{error.remedy}{typed}".strip()),
         )
 
     def show_help(self, topic: str) -> None:

@@ -41,7 +41,7 @@ class RecallGroup:
 
     @property
     def baseline_text(self) -> str:
-        """Which baselines contain any of the runs: ``Baseline “nightly” contains 2 of them.``; empty if none does."""
+        """Which baselines contain any of the runs: ``Baselines “a” and “b” contain 2 of them.``; empty if none does."""
         names = self.baselines
         if not names:
             return ""

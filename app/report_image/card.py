@@ -23,7 +23,7 @@ from app.report_image.sheet import (
     wrap,
 )
 from app.step_results import ResultCard, StepResult, basis_text, host_lines, results_text, step_results
-from suites.quantities import count_text, first_upper
+from suites.quantities import count_text
 
 HEIGHT = 630
 MOST = 9
@@ -42,7 +42,7 @@ _FIGURE_END, _DETAIL, _VERDICT = 520, 540, 760
 def draw_card(record: RunRecord) -> Sheet:
     """Return the card of `record`; results beyond MOST are counted."""
     sheet = Sheet()
-    sheet.paragraph(first_upper(record.plan.name), TITLE)
+    sheet.paragraph(record.title, TITLE)
     if record.ending:
         style = Style(SUBTITLE.size, SUBTITLE.leading, ERROR, bold=True)
         lines = wrap(record.ending, style, CONTENT)[:MOST_ENDING]
@@ -68,7 +68,7 @@ def draw_card(record: RunRecord) -> Sheet:
 def result_card(record: RunRecord) -> ResultCard:
     """Return the card of `record` as data, text and picture."""
     results = tuple(step_results(record))
-    title, hosts = first_upper(record.plan.name), tuple(host_lines(record))
+    title, hosts = record.title, tuple(host_lines(record))
     texts = basis_text(record), results_text(record)
     return ResultCard(title, record.ending, hosts, results, *texts, draw_card(record).png())
 

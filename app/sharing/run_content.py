@@ -10,7 +10,7 @@ from app.step_results import StepResult, basis_text, host_lines, step_results
 from app.summary import notes_text
 from app.verdict.listing import listed, without_repetitions
 from suites.base import Purpose
-from suites.quantities import count_text, first_upper
+from suites.quantities import count_text
 from suites.vocab import Finding
 
 RESULT_HEAD = ("Test", "Host", "Metric", "Value", "95 % interval", "n", "Verdict")
@@ -39,7 +39,7 @@ def run_content(record: RunRecord) -> RunContent:
     """Return the texts of a run."""
     repetition = record.plan.repetition
     return RunContent(
-        first_upper(record.plan.name),
+        record.title,
         record.plan.question,
         record.ending,
         "" if record.verdict is None else record.verdict.summary,

@@ -64,7 +64,7 @@ def _done(records: Sequence[RunRecord]) -> ReportSection:
     """Return what was run, when and where, with the distinct commands."""
     rows = [
         (
-            first_upper(record.summary.name), record.summary.start_text(_moment(record.summary.started)),
+            record.title, record.summary.start_text(_moment(record.summary.started)),
             ", ".join(map(host_label, record.plan.hosts)), ", ".join(step.name for step in record.plan.steps),
             str(record.summary.trials), record.summary.id,
         )

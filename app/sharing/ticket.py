@@ -32,7 +32,7 @@ def ticket_text(
     record: RunRecord, samples: SampleSeries, telemetry: Telemetry, standings: Sequence[Standing] = ()
 ) -> str:
     """Return the results of a run as Markdown on one screen, with its rank and a reproducer."""
-    lines = [f"### {escaped(first_upper(record.plan.name))}", ""]
+    lines = [f"### {escaped(record.title)}", ""]
     if record.plan.question:
         lines += [escaped(record.plan.question), ""]
     if record.ending:

@@ -55,9 +55,11 @@ class Merged:
     def text(self) -> str:
         """What was merged, in a sentence or more."""
         if not self.finished:
-            return f"{self.runs.text} Baselines, calibrations, searches, series and investigations not merged."
+            return (
+                f"{self.runs.text} Baselines, calibrations, searches, series and investigations not {self.runs.verb}."
+            )
         added = f" Added: {', '.join(self.added)}." if self.added else ""
-        refused = "".join(f" Not merged: {one}." for one in self.refused)
+        refused = "".join(f" Not {self.runs.verb}: {one}." for one in self.refused)
         return f"{self.runs.text}{added}{refused}"
 
 
@@ -70,7 +72,7 @@ def merge(path: Path, target: Database, check_table: Callable[[str], object]) ->
     StoreError.
     """
     with opened(path) as old:
-        yield from _merged(old, copied_runs(old, target), target, check_table)
+        yield from _merged(old, copied_runs(old, target, verb="merged"), target, check_table)
 
 
 def copy_library(
@@ -84,7 +86,7 @@ def copy_library(
     if source == target:
         raise StoreError(f"{source} cannot be copied to itself.", "Choose another library.")
     with closing(database_of(target)) as database, opened(source) as old:
-        copied = copied_runs(old, database, runs, whole_content)
+        copied = copied_runs(old, database, runs, whole_content, verb="copied")
         if not runs:
             yield from _merged(old, copied, database, check_table)
             return

@@ -49,7 +49,7 @@ from app.store.opening import database_of
 from app.store.rows import inserted_id
 from app.store.run_writer import WrittenIds, metric_id
 from app.store.salvage import copy_of
-from suites.quantities import count_text
+from suites.quantities import count_text, first_upper
 from suites.vocab import Metric, name_of_title
 
 LONGEST = 64 * 2**20
@@ -107,7 +107,8 @@ class Exported:
 class Imported:
     """Of `total` runs, those that were imported, those that the library had, and why others were not, by run.
 
-    `added` and `left_out` are investigations, the latter with the reason.
+    `added` and `left_out` are investigations, the latter with the reason. `verb` is what was done: imported, merged or
+    copied.
     """
 
     total: int
@@ -116,6 +117,7 @@ class Imported:
     refused: tuple[tuple[str, str], ...] = ()
     added: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
+    verb: str = "imported"
 
     @property
     def done(self) -> int:
@@ -132,10 +134,10 @@ class Imported:
         """What was imported, in a sentence or more."""
         left = f" Cancelled: {self.total - self.done} of {self.total} left." if self.done < self.total else ""
         present = f" {count_text(len(self.present), 'run')} already in the library." if self.present else ""
-        refused = "".join(f" Not imported: {run}: {reason}" for run, reason in self.refused[:3])
+        refused = "".join(f" Not {self.verb}: {run}: {reason}" for run, reason in self.refused[:3])
         added = f" Added: {', '.join(self.added)}." if self.added else ""
         left_out = "".join(f" Not added: {one}." for one in self.left_out)
-        return f"Imported {count_text(len(self.runs), 'run')}.{added}{present}{refused}{left_out}{left}"
+        return f"{first_upper(self.verb)} {count_text(len(self.runs), 'run')}.{added}{present}{refused}{left_out}{left}"
 
 
 Transfer = Exported | Imported | BackedUp
@@ -205,15 +207,20 @@ def import_runs(path: Path, target: Database, runs: Sequence[str] = ()) -> Gener
 
 
 def copied_runs(
-    old: Connection, target: Database, runs: Sequence[str] = (), content: Content | None = None
+    old: Connection,
+    target: Database,
+    runs: Sequence[str] = (),
+    content: Content | None = None,
+    *,
+    verb: str = "imported",
 ) -> Generator[Imported]:
     """Copy finished runs, by default all, in a transaction each; yield what is done so far.
 
     A run with the same id but other `content` is refused: by default another start, end or other figures. With
-    a `content` given, that of each copy is compared, too, before it is committed.
+    a `content` given, that of each copy is compared, too, before it is committed. `verb` is that of Imported.
     """
     wanted = [run_reader.find(old, each) for each in runs] or [run.id for run in _finished(old)]
-    so_far = Imported(len(wanted))
+    so_far = Imported(len(wanted), verb=verb)
     yield so_far
     for run in wanted:
         try:

@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Connection, Select, func, select, true, up
 
 from app.events import State
 from app.store import schema
-from suites.quantities import count_text
+from suites.quantities import count_text, listed
 
 _BY_RUN = (schema.facts, schema.trials, schema.figures, schema.findings, schema.series)
 """Tables whose rows are counted by run."""
@@ -52,14 +52,10 @@ def missing(connection: Connection, runs: Collection[str] | None = None) -> Mapp
     rows = connection.execute(query).all()
     counted, empty = _counts(connection, runs), _empty_series(connection, runs)
     return {
-        run: f"Evidence is missing in the library: {_joined(lost)}."
+        run: f"Evidence is missing in the library: {listed(lost, len(lost))}."
         for run, text in rows
         if (lost := list(_lost(_expected(text), counted.get(run, {}), empty.get(run, 0))))
     }
-
-
-def _joined(parts: list[str]) -> str:
-    return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
 
 
 def _lost(expected: Mapping[str, int], found: Mapping[str, int], empty: int) -> Iterator[str]:

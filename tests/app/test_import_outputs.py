@@ -15,12 +15,15 @@ import pytest
 from click.testing import CliRunner, Result
 
 from app.cli.main import benchwright
+from app.markdown import escaped
 from app.outputs import files
 from app.outputs.files import UnreadSource, sources_in
+from app.services import Workstation
 from app.store.store import Store
 from suites.verdict import Trust
 from tests.app.stores import store
 from tests.messages import messages
+from tests.widgets.library_runs import Made, record
 
 __all__ = ["store"]
 
@@ -57,6 +60,20 @@ def test_a_file_becomes_a_run_with_its_bytes_and_its_verdict(tmp_path: Path) -> 
         row = connection.exec_driver_sql("SELECT sha256, content FROM imported_outputs").one()
     stored.close()
     assert row == (record.read_from.sha256, CPU.read_bytes())
+
+
+def test_titles_keep_the_name_of_the_file(tmp_path: Path) -> None:
+    first, second = (Workstation(tmp_path / name / "runs.sqlite3", tmp_path / "hosts.toml") for name in "ab")
+    (run,) = (one["run"] for one in imported(tmp_path / "a/runs.sqlite3", str(CPU)))
+    assert first.result_card(run).title == CPU.name
+    assert first.result_card(run).text.startswith(CPU.name)
+    assert escaped(CPU.name) in first.ticket_text(run).splitlines()[0]
+    assert f"{CPU.name} on " in first.entry_of([run]).title
+    assert f"<h1>{CPU.name}</h1>" in first.export_html([run], tmp_path / "r.html").read_text()
+    record(second, Made("20260101-000000-0001", name="volume check"))
+    assert second.result_card("20260101-000000-0001").title == "Volume check"
+    first.close()
+    second.close()
 
 
 def test_results_of_one_test_are_trials_of_one_step(tmp_path: Path) -> None:

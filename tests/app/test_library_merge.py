@@ -147,7 +147,10 @@ def test_the_command_merges_and_names_conflicts(own: Workstation, other: Worksta
     assert done.status == FAILED
     assert f"Not merged: {MESSAGES['search_differs']}." in done.out
     own.save_search("fast", "")
-    assert benchwright(*words).status == DONE
+    assert (merging := benchwright(*words)).status == DONE
+    assert merging.out.startswith("Merged 0 runs.")
+    copied = benchwright("store", "copy", str(tmp_path / "other.sqlite3"), str(tmp_path / "copy.sqlite3"))
+    assert copied.out.startswith("Copied 2 runs.")
     assert json.loads(benchwright(*words, "--json").out)["added"] == []
     missing = benchwright(*words, "--margins", tmp_path / "none.toml")
     assert "none.toml" in missing.err

@@ -541,7 +541,7 @@ def test_runs_are_merged_exported_and_deleted_as_in_a_file(url: ServerUrl, store
     path, out = tmp_path / "first.sqlite3", tmp_path / "out.sqlite3"
     runs = library_of(path, 4)
     merged = benchwright("--store", str(url), "library", "merge", path)
-    assert (merged.status, "Imported 4 runs" in merged.out) == (0, True), merged.err
+    assert (merged.status, "Merged 4 runs" in merged.out) == (0, True), merged.err
     *_, written = store.export_runs(runs[1:3], out)
     assert written.whole
     for exported in opened(out):
@@ -625,7 +625,7 @@ def test_a_library_is_copied_to_the_server_and_back_whole(url: ServerUrl, tmp_pa
     first, back = tmp_path / "first.sqlite3", tmp_path / "back.sqlite3"
     runs = library_of(first, 5)
     one = benchwright("store", "copy", str(first), str(url), runs[3])
-    assert (one.status, "Imported 1 run" in one.out) == (0, True)
+    assert (one.status, "Copied 1 run" in one.out) == (0, True)
     whole = benchwright("store", "copy", str(first), str(url))
     assert (whole.status, MESSAGES["four_copied"] in whole.out) == (0, True), whole.out + whole.err
     again = benchwright("store", "copy", str(first), str(url))

@@ -163,9 +163,13 @@ def test_the_notice_names_baselines_first_and_its_filter_finds_its_runs(
     assert [row.id for row in first.rows] == [NETWORK, VALID]
     assert first.text == MESSAGES["two_are_doubtful"]
     assert first.baseline_text == MESSAGES["baseline"]
-    title, more = notice_of(groups)
+    for name in ("before the upgrade", "before, the update"):
+        upgraded.pin(NETWORK, name)
+    (both, *_) = recall_groups(upgraded.library().rows)
+    assert both.baseline_text == MESSAGES["baselines"]
+    title, more = notice_of((both, *others))
     assert title == f"{first.text}."
-    assert more.startswith(first.baseline_text)
+    assert more.startswith(both.baseline_text)
     assert {row.id for row in upgraded.matching(str(first.filter))[1]} == {VALID, NETWORK}
     upgraded.dismiss_recalls([row.id for one in groups for row in one.rows])
     assert recall_groups(upgraded.library().rows) == ()

@@ -25,6 +25,7 @@ from suites.quantities import (
     first_upper,
     frequency_text,
     label_text,
+    listed,
     metric_text,
     offset_text,
     parse_quantity,
@@ -372,3 +373,10 @@ def test_every_place_takes_thousands() -> None:
     assert Number(0, 1e9).convert("1,500", None, None) == Whole(0, 10**9).convert("1,500", None, None) == 1500
     text = Parameter(name="sizes", title="Sizes", type=Type.TEXT, default="", help="")
     assert text.parse("1,500") == "1,500"
+
+
+@pytest.mark.parametrize(("names", "expected"), [
+    ("", ""), ("a", "a"), ("ab", "a and b"), ("abc", "a, b and c"), ("abcd", "a, b, c and 1 more"),
+])  # fmt: skip
+def test_names_are_listed_in_a_sentence(names: str, expected: str) -> None:
+    assert listed([*names], 3) == expected

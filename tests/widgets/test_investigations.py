@@ -21,6 +21,8 @@ from widgets.investigations.unstored_texts import UnstoredDialog, text_of
 from widgets.library.library_page import LibraryPage
 from widgets.main_window import MainWindow
 from widgets.page import PageName
+from widgets.parts.dialogs import QuestionDialog
+from widgets.parts.text import Text
 
 __all__ = ["small_disk"]
 pytestmark = pytest.mark.usefixtures("idle")
@@ -176,6 +178,7 @@ def test_what_a_full_disk_cannot_store_is_shown_and_saved_elsewhere(
     qtbot.waitUntil(lambda: not window.isVisible())
     assert note in (tmp_path / "kept.txt").read_text()
     assert conclusion in (tmp_path / "kept.txt").read_text()
+    settle(qtbot)  # a job that began before there was room may still fail
     window.show()
     ballast.unlink()
     page.conclusion.setPlainText("short")
@@ -257,6 +260,18 @@ def test_runs_are_added_from_the_library(qtbot: QtBot, window: MainWindow, works
     window.undo.undo()
     settle(qtbot)
     assert workstation.investigation("Another").entries == ()
+
+
+def test_a_note_that_cannot_be_added_is_shown(qtbot: QtBot, window: MainWindow, workstation: Workstation) -> None:
+    window.pages.investigate([FIRST.run_id])
+    settle(qtbot)
+    (dialog,) = (one for one in QApplication.topLevelWidgets() if isinstance(one, AddDialog) and one.isVisible())
+    workstation.delete_investigation("Upgrade")
+    dialog.note.setText("zq note")
+    dialog.accept_button.click()
+    settle(qtbot)
+    (shown,) = (one for one in window.findChildren(QuestionDialog) if one.isVisible())
+    assert any("zq note" in one.text() for one in shown.findChildren(Text))
 
 
 def test_a_deleted_run_says_so(qtbot: QtBot, page: InvestigationPage, workstation: Workstation) -> None:
