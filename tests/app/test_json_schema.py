@@ -144,6 +144,31 @@ FREE = ("values", "labels", "telemetry_cost", "telemetry_program", "not_checked"
 """Objects with any keys, and texts that may be left out."""
 
 
+VERBS = [
+    "searches recent since:7d", "delete last", "restore 20260102-000000-0002", "library lock last --reason kept",
+    "library retain --older 1d", "library unlock last", "library backup copy.sqlite3", "library merge copy.sqlite3",
+    "library pack", "import copy.sqlite3", "export last --script run.sh", "acknowledge last interval=known",
+    "investigation new disk", "investigation add disk last", "investigation add disk 20260101-000000-0001 last",
+    "investigation show disk", "investigation list", "attach --list", "plan show plan.toml", "check plan.toml",
+    "queue add plan.toml", "queue", "sessions", "sessions run-due", "hosts log local", "calibrate local --list",
+    "baseline pin last disk", "baseline show t2-micro-cpu", "scaling last", "hosts test local", "hosts restore local",
+    "hosts leftovers local", "mappings", "margins",
+]  # fmt: skip
+"""Calls in their order, which tests.printed_json checks."""
+
+
+def test_what_the_other_verbs_print_is_described(
+    library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    made = ["plan", "new", "--defaults", "--suite", "sysbench-cpu", "--output", "plan.toml"]
+    assert CliRunner().invoke(benchwright, made).exit_code == 0
+    for call in VERBS:
+        ran = CliRunner().invoke(benchwright, ["--store", str(library), *call.split(), "--json"])
+        assert ran.exit_code == 0, (call, ran.output, ran.exception)
+        assert isinstance(json.loads(ran.stdout), dict | list), call
+
+
 def test_every_verb_with_json_names_its_schemas() -> None:
     found = dict(commands(click.Context(benchwright)))
     with_json = {words for words, command in found.items() if any("--json" in one.opts for one in command.params)}
