@@ -116,7 +116,7 @@ _SCHEMAS: Mapping[str, tuple[str, Any]] = {
     "second-opinion": ("A proposed cross-check", ProposalJson),
     "agree": ("Whether equivalent tools agree", AgreementsJson),
     "annotate": ("Name, note and tags by run", Mapping[str, AnnotationJson]),
-    "delete": ("Runs put into the bin", DeletedRuns),
+    "delete": ("Runs put into the bin, or deleted for good", DeletedRuns),
     "restore": ("Runs taken out of the bin", RestoredRuns),
     "acknowledge": ("The acknowledged findings of a run", AcknowledgedRun),
     "parse": ("Figures and samples of an output", ParsedJson),

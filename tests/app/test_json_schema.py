@@ -195,9 +195,10 @@ VERBS = [
     "library pack", "import copy.sqlite3", "export last --script run.sh", "acknowledge last interval=known",
     "investigation new disk", "investigation add disk last", "investigation add disk 20260101-000000-0001 last",
     "investigation show disk", "investigation list", "attach --list", "plan show plan.toml", "check plan.toml",
-    "queue add plan.toml", "queue", "sessions", "sessions run-due", "hosts log local", "calibrate local --list",
+    "queue run", "queue add plan.toml", "queue", "sessions", "sessions run-due", "hosts log local",
+    "calibrate local --list",
     "baseline pin last disk", "baseline show t2-micro-cpu", "scaling last", "hosts test local", "hosts restore local",
-    "hosts leftovers local", "mappings", "margins",
+    "hosts leftovers local", "mappings", "margins", "delete 20260101-000000-0001 --for-good --yes",
 ]  # fmt: skip
 """Calls in their order, which tests.printed_json checks."""
 
