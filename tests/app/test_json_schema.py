@@ -192,7 +192,8 @@ FREE = ("values", "labels", "telemetry_cost", "telemetry_program", "not_checked"
 VERBS = [
     "searches recent since:7d", "delete last", "restore 20260102-000000-0002", "library lock last --reason kept",
     "library retain --older 1d", "library unlock last", "library backup copy.sqlite3", "library merge copy.sqlite3",
-    "library pack", "delete 20260101-000000-0001 --for-good --yes", "import copy.sqlite3", "export last --script run.sh", "acknowledge last interval=known",
+    "library pack", "delete 20260101-000000-0001 --for-good --yes", "import copy.sqlite3",
+    "export last --script run.sh", "acknowledge last interval=known",
     "investigation new disk", "investigation add disk last", "investigation add disk 20260101-000000-0001 last",
     "investigation show disk", "investigation list", "attach --list", "plan show plan.toml", "check plan.toml",
     "queue run", "queue add plan.toml", "queue", "sessions", "sessions run-due", "hosts log local",
