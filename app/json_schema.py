@@ -23,8 +23,6 @@ _PLAIN: Mapping[object, Json] = {
     float: {"type": "number"},
     bool: {"type": "boolean"},
     types.NoneType: {"type": "null"},
-    Any: {},
-    object: {},
 }
 
 

@@ -99,7 +99,7 @@ _SCHEMAS: Mapping[str, tuple[str, Any]] = {
     "library-pack": ("How many runs were packed", PackedSamples),
     "library-lock": ("Locked runs", LockedRuns),
     "library-unlock": ("Unlocked runs", UnlockedRuns),
-    "library-retain": ("Old runs", RetainedRuns),
+    "library-retain": ("Runs older than an age, kept and deleted", RetainedRuns),
     "mappings": ("The mappings of tables", MappingsJson),
     "margins": ("The margins of metrics", MarginsJson),
     "plan-show": ("A plan with its commands that run as root", ShownPlan),
@@ -116,16 +116,16 @@ _SCHEMAS: Mapping[str, tuple[str, Any]] = {
     "second-opinion": ("A proposed cross-check", ProposalJson),
     "agree": ("Whether equivalent tools agree", AgreementsJson),
     "annotate": ("Name, note and tags by run", Mapping[str, AnnotationJson]),
-    "delete": ("Runs put into the bin", DeletedRuns),
+    "delete": ("Runs put into the bin, or deleted for good", DeletedRuns),
     "restore": ("Runs taken out of the bin", RestoredRuns),
     "acknowledge": ("The acknowledged findings of a run", AcknowledgedRun),
     "parse": ("Figures and samples of an output", ParsedJson),
 }
 
-NAMES = tuple(_SCHEMAS)
+NAMES = tuple(sorted(_SCHEMAS))
 """The schemas by name."""
 
-TITLES: Mapping[str, str] = {name: title for name, (title, _) in _SCHEMAS.items()}
+TITLES: Mapping[str, str] = {name: _SCHEMAS[name][0] for name in NAMES}
 """What each schema describes, by name."""
 
 

@@ -81,7 +81,7 @@ class ParsedJson(TypedDict):
 
 
 class DeletedRuns(TypedDict):
-    """Runs that were put into the bin."""
+    """Runs that were put into the bin, or deleted for good."""
 
     deleted: list[str]
 

@@ -9,7 +9,7 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
 from app.cli import common
-from app.cli.common import JsonOption
+from app.cli.common import schemas_of
 from app.output import json_text
 
 LONGEST = 20
@@ -28,11 +28,6 @@ def errors(name: str, content: object) -> list[str]:
     """Return what the strict schema refuses in what was printed."""
     found = validator(name).iter_errors(json.loads(json.dumps(content)))
     return [f"{'/'.join(map(str, one.path))}: {one.message[:200]}" for one in found]
-
-
-def schemas_of(command: click.Command) -> tuple[str, ...]:
-    """Return the names of the schemas that describe what a command prints; empty if it has no option --json."""
-    return tuple(name for each in command.params if isinstance(each, JsonOption) for name in each.schemas)
 
 
 def checked_json_text(content: object) -> str:

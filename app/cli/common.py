@@ -114,6 +114,11 @@ class JsonOption(click.Option):
         self.schemas = schemas
 
 
+def schemas_of(command: click.Command) -> Sequence[str]:
+    """Return the names of the schemas that describe what a command prints with --json; empty without that option."""
+    return [name for each in command.params if isinstance(each, JsonOption) for name in each.schemas]
+
+
 def json_option(*schemas: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Add the option --json, whose output one of `schemas` describes."""
     return click.option("--json", "as_json", cls=JsonOption, is_flag=True, schemas=schemas)

@@ -151,7 +151,9 @@ def run(workstation: Workstation, asker: TerminalAsker, destroy: tuple[str, ...]
     workstation.check_writable()
     entries = workstation.queue.adopt(workstation.library_location)
     if not entries:
-        click.echo(plain(f"No entry waits to be started. {_others(workstation)}"))
+        if as_json:
+            print_json([])
+        click.echo(plain(f"No entry waits to be started. {_others(workstation)}"), err=as_json)
         return
     for entry in entries:
         workstation.consents.settle(entry.plan, asker)  # before connecting to a host

@@ -193,7 +193,9 @@ def _checked_tag(text: str) -> str:
 def delete(workstation: Workstation, runs: tuple[str, ...], *, for_good: bool, yes: bool, as_json: bool) -> None:
     """Put RUNS into the bin; restore takes them out again."""
     if for_good:
-        _delete_for_good(workstation, runs, yes=yes)
+        deleted = _delete_for_good(workstation, runs, yes=yes)
+        if as_json:
+            print_json(DeletedRuns(deleted=deleted))
         return
     changed = _change(workstation, runs, lambda old: replace(old, binned=now()))
     if as_json:
@@ -204,13 +206,14 @@ def delete(workstation: Workstation, runs: tuple[str, ...], *, for_good: bool, y
     )
 
 
-def _delete_for_good(workstation: Workstation, runs: Sequence[str], *, yes: bool) -> None:
+def _delete_for_good(workstation: Workstation, runs: Sequence[str], *, yes: bool) -> list[str]:
     found = [workstation.load(run).summary for run in runs]
     if not yes:
         listed = ", ".join(f"{one.id} ({one.name})" for one in found)
         click.confirm(plain(f"Delete {listed} permanently?"), abort=True, err=True)
     for one in found:
         workstation.delete(one.id)
+    return [one.id for one in found]
 
 
 @click.command()
