@@ -208,6 +208,20 @@ def test_the_events_of_iperf3_are_one_test_as_its_document_is(name: str) -> None
     ]
 
 
+def test_events_without_their_start_are_a_test_beside_the_document_of_another() -> None:
+    events = captured("iperf3/3.21/jsonstream_udp").splitlines(keepends=True)
+    begun = "".join(line for line in events if '"event":"start"' not in line.replace(" ", ""))
+    assert len(begun) < len("".join(events))
+    document = captured("iperf3/3.12/tcp_json")
+    alone = [figures(one) for one in (*outputs(begun), *outputs(document))]
+    assert len(alone) == 2
+    assert [figures(one) for one in outputs(begun + document)] == alone
+    full = captured("iperf3/3.21/jsonstream_full")
+    cut = "".join(line for line in full.splitlines(keepends=True) if not line.startswith('{"event":"start"'))
+    assert len(cut) < len(full)
+    assert [figures(one) for one in outputs(cut)] == [figures(one) for one in outputs(full)]
+
+
 def test_events_of_iperf3_without_an_end_are_incomplete() -> None:
     (one,) = outputs(captured("iperf3/3.21/client_sigterm_jsonstream"))
     assert not one.found.output.parsed.complete
