@@ -136,8 +136,11 @@ def _uncached_source(evidence: StepEvidence) -> CheckOutcome | NotChecked | None
 def _small_blocks(evidence: StepEvidence) -> CheckOutcome | None:
     values = evidence.values
     block = int(values["block_size"])
-    if block >= SMALL_BLOCK or _each_block_is_safe(values):
+    flushed = _each_block_is_safe(values)
+    if block >= (DEFAULT_BLOCK + 1 if flushed else SMALL_BLOCK):
         return None
+    if flushed:
+        return CheckOutcome(f"bs is {quantity(block)}, each block flushed: quote blocks per second, not bandwidth.")
     return CheckOutcome(
         measured=f"bs is {quantity(block)}.",
         changes={"block_size": TUNED_BLOCK, "count": -(-max(copied(values), _enough(evidence)) // TUNED_BLOCK)},
