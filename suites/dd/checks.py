@@ -18,6 +18,9 @@ ENOUGH = 4.0
 
 SMALL_BLOCK = 64 * disk.KIB
 
+DEFAULT_BLOCK = 512
+"""Bytes of a block without bs."""
+
 
 def _direct(values: Values) -> bool:
     return (values["flush"] if writes(values) else values["read"]) == "direct"
@@ -137,7 +140,7 @@ def _small_blocks(evidence: StepEvidence) -> CheckOutcome | None:
     values = evidence.values
     block = int(values["block_size"])
     flushed = _each_block_is_safe(values)
-    if block >= (DEFAULT_BLOCK + 1 if flushed else SMALL_BLOCK):
+    if block >= SMALL_BLOCK or (flushed and block > DEFAULT_BLOCK):
         return None
     if flushed:
         return CheckOutcome(f"bs is {quantity(block)}, each block flushed: quote blocks per second, not bandwidth.")
