@@ -4,7 +4,7 @@ import codecs
 import html
 import quopri
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from suites.strict_json import read_json
@@ -144,29 +144,89 @@ def decoded_lines(lines: Sequence[Line]) -> list[Line]:
 _MESSAGE = ("log", "msg", "message", "MESSAGE", "textPayload", "line", "text", "body")
 """Names of the text in a log of JSON objects: of Docker, of programs, of journald, of Google Cloud."""
 
+_SOURCE = frozenset(
+    {"container", "container_id", "container_name", "CONTAINER_ID", "CONTAINER_NAME", "pod", "pod_name", "host",
+     "hostname", "_HOSTNAME", "service"}
+)  # fmt: skip
+"""Names of what distinguishes the sources of a log of JSON objects, at its top or in an object in it."""
+
+_DEEPEST_SOURCE = 3
+
+_PIECE = 2**14
+"""Least bytes of a line that Docker writes in several messages; only the last ends with a line break."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Message:
+    """A message of a log, what precedes its object in the line, and its source. `goes_on`: its line has not ended."""
+
+    text: str
+    before: str
+    source: tuple[str, ...]
+    goes_on: bool
+
 
 def _of_messages(lines: Sequence[Line]) -> list[Line]:
-    """Return the messages in `lines` if most are JSON objects with one, as logs are written."""
+    """Return the messages in `lines` if most are JSON objects with one, as logs are written: one source after another.
+
+    What precedes an object remains before its message.
+    """
     messages = [_message(line.text) for line in lines]
     filled = sum(bool(line.text.strip()) for line in lines)
     if sum(each is not None for each in messages) <= OF_FILLED * filled:
         return list(lines)
-    return [
-        line if message is None else line.with_text(part)
-        for line, message in zip(lines, messages, strict=True)
-        for part in (message or "").removesuffix("\n").split("\n")
-    ]
+    sources: dict[tuple[str, ...], list[Line]] = {}
+    open_pieces: dict[tuple[str, ...], list[str]] = {}
+    source: tuple[str, ...] = ()
+    for line, message in zip(lines, messages, strict=True):
+        if message is None:
+            sources.setdefault(source, []).append(line)
+            continue
+        source = message.source
+        pieces = open_pieces.setdefault((*source, message.before), [])
+        pieces.append(message.text)
+        if message.goes_on:
+            continue
+        texts = "".join(pieces).removesuffix("\n").split("\n")
+        pieces.clear()
+        sources.setdefault(source, []).extend(line.with_text(message.before + text) for text in texts)
+    for (*names, before), pieces in open_pieces.items():  # the log ends within a line
+        if pieces:
+            sources.setdefault(tuple(names), []).append(Line(lines[-1].number, before + "".join(pieces)))
+    return [line for each in sources.values() for line in each]
 
 
-def _message(text: str) -> str | None:
-    """Return the message in a line that is a JSON object; None if it has none."""
-    if not text.lstrip(" \t").startswith("{") or not text.endswith("}"):
+def _message(text: str) -> _Message | None:
+    """Return the message in a line that ends with a JSON object; None if it has none."""
+    at = text.find("{")
+    if at < 0 or not text.endswith("}"):
         return None
     try:
-        content = read_json(text)
+        content = read_json(text[at:])
     except ValueError:
         return None
-    return next((found for name in _MESSAGE if isinstance(found := content.get(name), str)), None)
+    for name in _MESSAGE:
+        value = content.get(name)
+        found = _of_bytes(value) if name == "MESSAGE" and isinstance(value, list) else value
+        if isinstance(found, str):
+            of_docker = name == "log" and "stream" in content
+            goes_on = of_docker and not found.endswith("\n") and len(found.encode("utf-8", "replace")) >= _PIECE
+            return _Message(found, text[:at].lstrip(" \t"), tuple(_sources(content)), goes_on)
+    return None
+
+
+def _of_bytes(values: Sequence[object]) -> str | None:
+    """Return the text that journald writes as an array of bytes, because it has control characters or is no UTF-8."""
+    numbers = [value for value in values if isinstance(value, int) and 0 <= value < 256]
+    return bytes(numbers).decode("utf-8", "replace") if len(numbers) == len(values) else None
+
+
+def _sources(content: Mapping[str, object], depth: int = 1) -> Iterator[str]:
+    for name, value in content.items():
+        if name in _SOURCE and isinstance(value, str):
+            yield value
+        elif isinstance(value, dict) and depth < _DEEPEST_SOURCE:
+            yield from _sources(value, depth + 1)
 
 
 def _of_mail(lines: Sequence[Line]) -> list[Line]:

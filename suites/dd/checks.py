@@ -18,6 +18,9 @@ ENOUGH = 4.0
 
 SMALL_BLOCK = 64 * disk.KIB
 
+DEFAULT_BLOCK = 512
+"""Bytes of a block without bs."""
+
 
 def _direct(values: Values) -> bool:
     return (values["flush"] if writes(values) else values["read"]) == "direct"
@@ -136,8 +139,11 @@ def _uncached_source(evidence: StepEvidence) -> CheckOutcome | NotChecked | None
 def _small_blocks(evidence: StepEvidence) -> CheckOutcome | None:
     values = evidence.values
     block = int(values["block_size"])
-    if block >= SMALL_BLOCK or _each_block_is_safe(values):
+    flushed = _each_block_is_safe(values)
+    if block >= SMALL_BLOCK or (flushed and block > DEFAULT_BLOCK):
         return None
+    if flushed:
+        return CheckOutcome(f"bs is {quantity(block)}, each block flushed: quote blocks per second, not bandwidth.")
     return CheckOutcome(
         measured=f"bs is {quantity(block)}.",
         changes={"block_size": TUNED_BLOCK, "count": -(-max(copied(values), _enough(evidence)) // TUNED_BLOCK)},

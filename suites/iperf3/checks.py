@@ -40,6 +40,17 @@ def _udp_default_rate(evidence: StepEvidence) -> CheckOutcome | None:
 LARGEST_FRAME = 9216
 """Bytes of the largest payload of jumbo frames in use."""
 
+USUAL_PACKET = 1500
+"""Bytes of the MTU of Ethernet."""
+
+_IP_HEADER = 20
+"""Bytes of IPv4's header, which each fragment has."""
+
+
+def _fragments(length: int) -> int:
+    """Return the IP fragments of a datagram of `length` bytes at the usual MTU."""
+    return -(-(length + UDP_HEADERS - _IP_HEADER) // (USUAL_PACKET - _IP_HEADER))
+
 
 def _udp_fragments(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
     values = evidence.values
@@ -50,6 +61,11 @@ def _udp_fragments(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
     if packet is None:
         if length > LARGEST_FRAME - UDP_HEADERS:
             return CheckOutcome(f"length is {length} B; no Ethernet frame holds more than {LARGEST_FRAME} B.")
+        if length > USUAL_PACKET - UDP_HEADERS:
+            return CheckOutcome(
+                f"length is {length} B: {_fragments(length)} fragments at the usual MTU of "
+                f"{USUAL_PACKET} B; the host's MTU is not known."
+            )
         return NotChecked("The MTU of the host's interfaces is not known.")
     if length <= packet - UDP_HEADERS:
         return None

@@ -189,7 +189,7 @@ class Iperf3Parser(LineParser):
     def _partial_note(self, figures: Sequence[Figure]) -> str:
         if not figures:
             return "The test gave no result."
-        if not self._transcript.intervals.rows:
+        if not self._transcript.intervals.rows or self._transcript.lacks_only_its_end():
             return "The end of iperf3's output is missing."
         return (
             "The test ended early: the figure is the mean of the intervals before; iperf3's own summary is wrong then."

@@ -214,7 +214,7 @@ def _tests(output: str) -> Iterable[Mapping[str, Any]]:
     for document in documents_in(output):
         content = read_json(document)
         if "event" not in content:
-            if not _is_same_test(events, content):
+            if not _is_of(events, content):
                 yield from _of_events(events)
             events = {}
             yield content
@@ -234,17 +234,15 @@ def _of_events(events: dict[str, Any]) -> Iterable[Mapping[str, Any]]:
         yield {"start": {}, "intervals": [], "end": {}, **events}
 
 
-def _is_same_test(events: Mapping[str, Any], document: Mapping[str, Any]) -> bool:
-    """Return whether `events` are of the test of `document`: without a start, they are if their results are."""
-    cookie = _cookie(events)
-    if cookie is not None:
-        return cookie == _cookie(document)
-    return all(events[name] == document.get(name) for name in ("intervals", "end") if name in events)
-
-
-def _cookie(content: Mapping[str, Any]) -> object:
-    """Return the text by which both ends of a test know it."""
-    return object_in(content, "start").get("cookie")
+def _is_of(events: Mapping[str, Any], content: Mapping[str, Any]) -> bool:
+    """Return whether events are those of a document: by the cookie that both ends of a test know, else by content."""
+    cookies = [object_in(one, "start").get("cookie") for one in (events, content)]
+    if None not in cookies:
+        return cookies[0] == cookies[1]
+    if "end" in events and events["end"] != content.get("end"):
+        return False
+    known = {json.dumps(one, sort_keys=True) for one in objects_in(content, "intervals")}
+    return all(json.dumps(one, sort_keys=True) in known for one in objects_in(events, "intervals"))
 
 
 _SHOWN: Mapping[Value | None, str] = {

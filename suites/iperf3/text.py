@@ -237,9 +237,16 @@ class Transcript:
         cut = not self.ended or not seen <= directions or (self.client and lacks)
         return bool(self.errors) or cut
 
+    def lacks_only_its_end(self) -> bool:
+        """Whether nothing is missing but the last line: the summary has both ends, so the other end has reported."""
+        directions = {direction for direction, _end in self.summaries}
+        pairs = {(direction, end) for direction in directions for end in (SENDER, RECEIVER)}
+        seen = {row.direction for row in self.intervals.rows if row.rate > 0 and not row.omitted}
+        return not (self.errors or self.ended) and bool(pairs) and pairs <= self.summaries.keys() and seen <= directions
+
     def figures(self, *, broken_off: bool) -> list[Figure]:
         """Return the figures: of the summary or, if that is unreliable, the mean of the intervals, if there are any."""
-        means = self.intervals.mean() if broken_off else []
+        means = self.intervals.mean() if broken_off and not self.lacks_only_its_end() else []
         if means or self.errors:
             return means
         return summary_figures(list(self.summaries.values())) + self.cpu
