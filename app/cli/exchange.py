@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import click
 
@@ -12,6 +13,7 @@ from app.cli.common import (
     json_verb,
     known_host_options,
     plain,
+    print_file,
     print_json,
     print_note,
     print_table,
@@ -103,7 +105,8 @@ def export(
 ) -> None:
     """Export RUNS as HTML, Markdown, ticket text, table, image or JSON, or as a library file with everything.
 
-    HTML, Markdown and images of several runs compare them with the first, as the verb compare does.
+    HTML, Markdown and images of several runs compare them with the first, as the verb compare does. A FILE of - prints
+    a text: --ticket -, --markdown -.
     """
     kept = [Keep(each) for each in keep]
     if preview:
@@ -119,19 +122,45 @@ def export(
             "Add an option with a FILE, such as --html, --ticket, --csv, --png or --library.",
         )
     shared = {name for name in given if (name in REDACTED if redact is None else redact)}
-    written = [
-        file for name, path in given.items() if name not in shared for file in writers[name](workstation, runs, path)
-    ]
-    if shared:
-        with workstation.redacted(runs, kept, reason=overrule) as source:
-            writers = _writers(source.criteria(criteria), standings, redacted=True)
-            for name in (name for name in given if name in shared):
-                written += writers[name](source.workstation, source.runs, given[name])
+    printed = _printed(given, as_json=as_json)
+    with TemporaryDirectory(prefix="benchwright-") as folder:
+        if printed:
+            given[printed] = Path(folder) / printed
+        written = [
+            file
+            for name, path in given.items()
+            if name not in shared
+            for file in writers[name](workstation, runs, path)
+        ]
+        if shared:
+            with workstation.redacted(runs, kept, reason=overrule) as source:
+                writers = _writers(source.criteria(criteria), standings, redacted=True)
+                for name in (name for name in given if name in shared):
+                    written += writers[name](source.workstation, source.runs, given[name])
+        if printed:
+            written.remove(given[printed])
+            print_file(given[printed].read_text(encoding="utf-8", errors="replace"))
     if as_json:
         print_json(WrittenFiles(files=[str(path) for path in written]))
         return
     for path in written:
-        click.echo(plain(f"Wrote {path}"))
+        (print_note if printed else click.echo)(plain(f"Wrote {path}"))
+
+
+PRINTED = Path("-")
+"""The path that stands for standard output."""
+
+TEXTS = ("ticket", "markdown", "html", "run_json", "script")
+"""Exports that are one text, which can be printed."""
+
+
+def _printed(given: Mapping[str, Path], *, as_json: bool) -> str:
+    """Return the name of the export that is printed; empty for none. Raises BenchwrightError if that cannot be."""
+    found = [name for name, path in given.items() if path == PRINTED]
+    if len(found) + as_json > 1 or not {*found} <= {*TEXTS}:
+        options = ", ".join(f"--{name.replace('_', '-')}" for name in TEXTS)
+        raise BenchwrightError(f"Only one text can be printed (-): {options}.", "Name a file for each other export.")
+    return found[0] if found else ""
 
 
 def print_redaction(preview: RedactionPreview, *, as_json: bool) -> None:

@@ -68,9 +68,19 @@ def test_no_canary_is_in_a_ticket(tmp_path: Path) -> None:
     shown = benchwright("--store", made.library_path, "export", "last", "--ticket", tmp_path / "t.md")
     assert shown.status == DONE, shown.err
     assert (tmp_path / "t.md").read_text() == text
+    printed = benchwright("--store", made.library_path, "export", "last", "--ticket", "-", "--csv", tmp_path / "c.csv")
+    assert printed.out == text
+    assert "c.csv" in printed.err
     plain = benchwright("--store", made.library_path, "export", "last", "--no-redact", "--ticket", tmp_path / "p.md")
     assert plain.status == DONE, plain.err
     assert CANARY.search((tmp_path / "p.md").read_bytes())
+
+
+@pytest.mark.parametrize("words", [["--csv", "-"], ["--ticket", "-", "--markdown", "-"], ["--ticket", "-", "--json"]])
+def test_one_text_is_printed(workstation: Workstation, words: list[str]) -> None:
+    refused = benchwright("--store", workstation.library_path, "export", RUN, *words)
+    assert refused.status in {FAILED, BAD_INPUT}
+    assert "--ticket" in refused.err
 
 
 def test_a_ticket_is_of_one_run(workstation: Workstation, tmp_path: Path) -> None:
