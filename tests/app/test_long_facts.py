@@ -53,8 +53,8 @@ def test_a_long_fact_of_an_older_version_is_read(store: Store) -> None:
     whole["system"] |= {"command_line": {"value": "x" * LENGTH, "unit": ""}, "container": {"absent": "y" * LENGTH}}
     with closing(sqlite3.connect(store.path)) as connection, connection:
         connection.execute("UPDATE facts SET content = ?", (json.dumps(whole),))
-    with store.database.reading() as connection:
-        (of_history,) = facts_before(connection, RUN, ["web-1"])
+    with store.database.reading() as reading:
+        (of_history,) = facts_before(reading, RUN, ["web-1"])
     for facts in (store.load(RUN).facts_before["web-1"], of_history):
         assert all(text.endswith(MARK) for text in long_texts(facts))
 
