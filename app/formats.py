@@ -11,7 +11,7 @@ from types import GenericAlias
 from typing import Annotated, Any, TypedDict, TypeVar
 
 from app.investigation import Investigation
-from app.json_converter import Json, converter, published, short
+from app.json_converter import TEXT_LIMIT, Json, converter, published, short
 from app.plans.plan import FORMATS as PLAN_FORMATS
 from app.plans.plan import Plan
 from app.plans.plan_remarks import RemediedValue, reason_of
@@ -70,9 +70,28 @@ def facts_to_json(facts: Facts) -> FactsJson:
     """Return `facts` in the format FACTS_FORMAT.
 
     A fact is ``{"value": ..., "unit": ...}``, or ``{"absent": reason}``. Keys, such as a
-    device's name, are plain values.
+    device's name, are plain values. A text longer than TEXT_LIMIT is cut, and says so.
     """
-    return {"format": FACTS_FORMAT, **published(facts)}
+    found: Json = _with_bounded_texts({"format": FACTS_FORMAT, **published(facts)})
+    return found
+
+
+_DEEPEST = 10
+"""Levels in which texts are cut; facts have fewer."""
+
+
+def _with_bounded_texts(content: Any, levels: int = _DEEPEST) -> Any:
+    """Return a JSON value with the texts cut that are longer than TEXT_LIMIT, each with a mark at its end."""
+    if not levels:
+        return content
+    if isinstance(content, str) and len(content) > TEXT_LIMIT:
+        mark = f"… (cut: {len(content):,} characters)"
+        return content[: TEXT_LIMIT - len(mark)] + mark
+    if isinstance(content, list):
+        return [_with_bounded_texts(each, levels - 1) for each in content]
+    if isinstance(content, dict):
+        return {name: _with_bounded_texts(each, levels - 1) for name, each in content.items()}
+    return content
 
 
 def facts_from_json(data: object) -> Facts:
@@ -82,6 +101,11 @@ def facts_from_json(data: object) -> Facts:
     newer version may have added them.
     """
     return _structure(_body(data, "The facts", FACTS_FORMAT), Facts, "The facts")
+
+
+def stored_facts_from_json(data: object) -> Facts:
+    """Read facts as facts_from_json(); a text longer than TEXT_LIMIT, which older versions stored, is cut."""
+    return facts_from_json(_with_bounded_texts(data))
 
 
 _SECTIONS = re.compile(", (?=" + "|".join(f'"{field.name}": ' for field in fields(Facts)) + ")")
@@ -108,7 +132,7 @@ def stored_facts_reader() -> Callable[[str], Facts]:
             if text.startswith('{"format": ') and text.endswith("}"):
                 parts = map(decoded, _SECTIONS.split(text[1:-1]))
                 return Facts(**{name: value for part in parts for name, value in part.items()})
-        return facts_from_json(json.loads(text))
+        return stored_facts_from_json(json.loads(text))
 
     return read
 

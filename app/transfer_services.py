@@ -32,7 +32,11 @@ class TransferServices(LibraryServices, ABC):
 
         Yields what is done so far; closed before its end, it leaves no file.
         """
-        yield from self._store.export_runs([run for word in runs for run in self._selection.expanded(word)], path)
+        yield from self._store.export_runs(self.run_names(runs), path)
+
+    def run_names(self, selectors: Sequence[str]) -> list[str]:
+        """Return the names of the runs of selectors, each once: those of baselines, groups and series."""
+        return self._selection.run_names(selectors)
 
     def runs_to_import(self, path: Path) -> list[FinishedRun]:
         """Return the finished runs of the library at `path`, which is only read, the newest first."""

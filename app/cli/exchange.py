@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -105,6 +104,8 @@ def export(
 ) -> None:
     """Export RUNS as HTML, Markdown, ticket text, table, image or JSON, or as a library file with everything.
 
+    RUNS are ids, groups (ID,ID), series:NAME and baseline:NAME.
+
     HTML, Markdown and images of several runs compare them with the first, as the verb compare does. A FILE of - prints
     a text: --ticket -, --markdown -.
     """
@@ -112,7 +113,11 @@ def export(
     if preview:
         print_redaction(workstation.redaction_preview(runs, kept), as_json=as_json)
         return
-    standings = partial(workstation.standings, runs[0])  # of the library: a redacted copy has no other run
+
+    def standings() -> Sequence[Standing]:
+        """Return those in the library: a redacted copy has no other run."""
+        return workstation.standings(_one_run(workstation, runs, "A ticket text"))
+
     criteria = ComparisonCriteria(margins, overrule, tested_of(metrics, everything=everything))
     writers = _writers(criteria, standings, redacted=False)
     given = {name: path for name in writers if (path := paths[name]) is not None}
@@ -184,12 +189,12 @@ def _writers(
         "hyperfine": lambda source, runs, path: [source.export_hyperfine(runs, path)],
         "library": _export_library,
         "ticket": lambda source, runs, path: [
-            _export_ticket(source, _one_run(runs, "A ticket text"), path, standings())
+            _export_ticket(source, _one_run(source, runs, "A ticket text"), path, standings())
         ],
         "script": _export_script,
         "html": lambda source, runs, path: [source.export_html(runs, path, criteria, redacted=redacted)],
         "markdown": lambda source, runs, path: [source.export_markdown(runs, path, criteria)],
-        "run_json": lambda source, runs, path: [source.export_run_json(_one_run(runs, "A JSON file"), path)],
+        "run_json": lambda source, runs, path: [source.export_run_json(_one_run(source, runs, "A JSON file"), path)],
     }
 
 
@@ -198,7 +203,7 @@ def _image(kind: str, criteria: ComparisonCriteria) -> Writer:
 
 
 def _export_card(workstation: ExportServices, runs: Sequence[str], path: Path) -> list[Path]:
-    return [workstation.export_card(_one_run(runs, "A card"), path)]
+    return [workstation.export_card(_one_run(workstation, runs, "A card"), path)]
 
 
 def _export_ticket(workstation: ExportServices, run: str, path: Path, standings: Sequence[Standing]) -> Path:
@@ -209,14 +214,20 @@ def _export_ticket(workstation: ExportServices, run: str, path: Path, standings:
 def _export_script(workstation: ExportServices, runs: Sequence[str], path: Path) -> list[Path]:
     from app.sharing.script import script_text
 
-    text = script_text(workstation.load(_one_run(runs, "A script")))
+    text = script_text(workstation.load(_one_run(workstation, runs, "A script")))
     return [write_whole(path, text.encode("utf-8", "surrogateescape"))]
 
 
-def _one_run(runs: Sequence[str], what: str) -> str:
-    if len(runs) > 1:
-        raise BenchwrightError(f"{what} has the results of one run.", "Name one run.")
-    return runs[0]
+def _one_run(workstation: ExportServices, runs: Sequence[str], what: str) -> str:
+    """Return the name of the only run of `runs`, which may be a baseline; raise for several."""
+    names = workstation.run_names(runs)
+    if len(names) > 1:
+        raise BenchwrightError(f"{what} has the results of one run.", f"Name one run: {', '.join(names[:SHOWN])}.")
+    return names[0]
+
+
+SHOWN = 5
+"""Runs that are named to choose one of."""
 
 
 def _export_library(workstation: ExportServices, runs: Sequence[str], path: Path) -> list[Path]:

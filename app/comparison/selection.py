@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from app.baselines.baselines import Baseline, bands, built_in, by_name, remarks, stored_baselines, title
+from app.baselines.baselines import Baseline, BaselineError, bands, built_in, by_name, remarks, stored_baselines, title
 from app.baselines.reference import as_run
 from app.chart import Chart
 from app.comparison.comparison import CompareError, Comparison
@@ -58,6 +58,21 @@ class RunSelection:
         if baseline is not None:
             return baseline.parts
         return self.expanded(word)
+
+    def run_names(self, selectors: Sequence[str]) -> list[str]:
+        """Return the names of the runs of selectors, each once: those of baselines, groups and series.
+
+        Raises BaselineError for a baseline without runs.
+        """
+        pinned = self._pinned(selectors)
+        found: dict[str, None] = {}
+        for word in selectors:
+            one = pinned.get(word)
+            if one is not None and not one.runs:
+                raise BaselineError(f"The baseline “{one.name}” has no run.", "Name a baseline of runs, or a run.")
+            names = [piece.strip() for part in self.expanded(word) for piece in part.split(",")]
+            found.update(dict.fromkeys(names if one is None else one.runs))
+        return list(found)
 
     def expanded(self, word: str) -> tuple[str, ...]:
         """Return the selectors that `word` joins by commas, ``series:NAME`` as its runs; `word` itself without one."""

@@ -99,15 +99,16 @@ def forget_empty(connection: Connection) -> None:
 
 
 def run_named(connection: Connection, word: str) -> str | None:
-    """Return the id of the one run of the baseline `word`; None if there is no such baseline.
+    """Return the id of the one run of the baseline NAME or ``baseline:NAME``; None if there is no such baseline.
 
     Raises StoreError for a baseline that is not exactly one whole run.
     """
     name, version = split_name(word)
+    whole = word.removeprefix(PREFIX)
     matches = [
         one
         for one in baselines(connection)
-        if (one.name == word and one.newest) or (one.name == name and one.version == version)
+        if (one.name == whole and one.newest) or (one.name == name and one.version == version)
     ]
     if not matches:
         return None

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, RowMapping, Select, bindparam, case, func, select
 
 from app.events import Moment, PlannedSession, State
-from app.formats import facts_from_json, plan_from_json
+from app.formats import plan_from_json, stored_facts_from_json
 from app.plans.plan import Plan
 from app.records import HistoryRow, RunSummary, SampleSeries
 from app.store import baselines, ownership, packed_samples, schema
@@ -330,4 +330,4 @@ def facts_before(connection: Connection, run_id: str, hosts: Sequence[str]) -> t
     query = select(table.content).where(
         table.run_id == run_id, table.moment == Moment.BEFORE.value, table.host.in_(hosts)
     )
-    return tuple(facts_from_json(json.loads(content)) for content in connection.execute(query).scalars())
+    return tuple(stored_facts_from_json(json.loads(content)) for content in connection.execute(query).scalars())

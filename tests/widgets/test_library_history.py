@@ -10,7 +10,7 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QAccessible, QGuiApplication
 from pytestqt.qtbot import QtBot
 
-from app.history import HistoryError, HistoryQuery, read_history
+from app.history import History, HistoryError, HistoryQuery, read_history
 from app.store.store import Store
 from suites.verdict import Trust
 from tests.messages import messages
@@ -66,6 +66,23 @@ def test_it_copies_as_data_by_key_and_reads_the_run_at_hand(qtbot: QtBot, stored
     qtbot.keyClick(plot, Qt.Key.Key_Left)
     assert interface.role() is QAccessible.Role.Chart
     assert rows[28][0] in interface.text(QAccessible.Text.Description)
+
+
+def test_the_time_of_an_import_is_marked_as_such(qtbot: QtBot, stored: Path) -> None:
+    store, panel = Store(stored), HistoryPanel()
+
+    def imported(query: HistoryQuery) -> History:
+        found = read_history(store, query)
+        return replace(found, points=tuple(replace(point, undated=True) for point in found.points))
+
+    qtbot.addWidget(panel)
+    panel.show()
+    panel.show_run(store.load("last"), imported)
+    qtbot.waitUntil(lambda: "−" in panel.changes.text())
+    assert "30 runs" in panel.notes.text().partition("import time")[2]
+    qtbot.keyClick(panel.plot, Qt.Key.Key_Left)
+    described = QAccessible.queryAccessibleInterface(panel.plot).text(QAccessible.Text.Description)
+    assert "imported 20" in described
 
 
 def test_a_change_within_the_margin_is_drawn_quieter(qtbot: QtBot, stored: Path) -> None:

@@ -75,19 +75,9 @@ class HistoryPlot(DrawnPlot):
         changes: dict[str, list[str]] = {}
         for marked in self._history.marked:
             changes.setdefault(marked.after.run, []).append(marked.text)
-        head = (
-            "run",
-            "started",
-            "undated",
-            f"value {unit}",
-            f"low {unit}",
-            f"high {unit}",
-            "n",
-            "verdict",
-            "change",
-        )
+        head = ("run", "started", f"value {unit}", f"low {unit}", f"high {unit}", "n", "undated", "verdict", "change")
         rows = [
-            (each.run, each.started, "yes" if each.undated else "", each.value, each.low, each.high, each.n,
+            (each.run, each.started, each.value, each.low, each.high, each.n, "yes" if each.undated else "",
              str(each.trust or NOT_JUDGED), "; ".join(changes.get(each.run, ())))
             for each in self._history.points
         ]  # fmt: skip
