@@ -7,7 +7,7 @@ from tests.shot_stage import Shot, Stage, opened
 from tests.widgets.library_runs import library
 from widgets.investigations.add_dialog import AddDialog
 from widgets.investigations.investigation_page import InvestigationPage
-from widgets.investigations.unstored_texts import UnstoredDialog
+from widgets.investigations.text_guard import UnstoredDialog
 from widgets.library.library_page import LibraryPage
 from widgets.main_window import MainWindow
 
