@@ -59,10 +59,11 @@ def _add(stage: Stage) -> QWidget:
 
 
 def _unstored(stage: Stage) -> QWidget:
-    window = several(stage)
-    page = window.pages.investigations
-    if page is None or (current := page.list.current()) is None:
-        raise LookupError("no investigation is shown")
+    window = stage.window() if stage.workstation.investigations() else several(stage)
+    page = opened(window, InvestigationPage)
+    stage.settle()
+    current = page.list.content.shown[0]
+    page.list.select(current.id)
     page.conclusion.setPlainText("Yes: the p99 has doubled.\nThe rate is the same.")
     stage.workstation.change_investigation(current.id, lambda one: one.written(CONCLUSION, "Perhaps."))
     window.close()
