@@ -7,7 +7,7 @@ from tests.shot_stage import Shot, Stage, opened
 from tests.widgets.library_runs import library
 from widgets.investigations.add_dialog import AddDialog
 from widgets.investigations.investigation_page import InvestigationPage
-from widgets.investigations.unstored_texts import UnstoredDialog
+from widgets.investigations.text_guard import UnstoredDialog
 from widgets.library.library_page import LibraryPage
 from widgets.main_window import MainWindow
 
@@ -59,10 +59,11 @@ def _add(stage: Stage) -> QWidget:
 
 
 def _unstored(stage: Stage) -> QWidget:
-    window = several(stage)
-    page = window.pages.investigations
-    if page is None or (current := page.list.current()) is None:
-        raise LookupError("no investigation is shown")
+    window = stage.window() if stage.workstation.investigations() else several(stage)
+    page = opened(window, InvestigationPage)
+    stage.settle()
+    current = page.list.content.shown[0]
+    page.list.select(current.id)
     page.conclusion.setPlainText("Yes: the p99 has doubled.\nThe rate is the same.")
     stage.workstation.change_investigation(current.id, lambda one: one.written(CONCLUSION, "Perhaps."))
     window.close()

@@ -18,7 +18,7 @@ from widgets import jobs, settings
 from widgets.command_palette import CommandPalette, menu_entries
 from widgets.dropped_files import DroppedFiles
 from widgets.hosts.host_bars import DetachedBar
-from widgets.investigations.unstored_texts import TextGuard
+from widgets.investigations.text_guard import TextGuard
 from widgets.library.library_bar import LibraryBar
 from widgets.library_digests import LibraryDigests
 from widgets.menus import build_menus, corner_buttons

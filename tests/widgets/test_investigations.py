@@ -17,7 +17,8 @@ from tests.widgets.library_runs import Made, record
 from widgets import jobs
 from widgets.investigations.add_dialog import EACH, AddDialog
 from widgets.investigations.investigation_page import InvestigationPage
-from widgets.investigations.unstored_texts import UnstoredDialog, text_of
+from widgets.investigations.text_guard import UnstoredDialog
+from widgets.investigations.unstored_texts import text_of
 from widgets.library.library_page import LibraryPage
 from widgets.main_window import MainWindow
 from widgets.page import PageName

@@ -1,24 +1,10 @@
-"""Texts that were typed and are not stored yet, and the question what becomes of them when the window closes."""
+"""Texts of investigations that were typed and are not stored yet."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING
-
-from PySide6.QtCore import QTimer
-from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from app.investigation import ChangedElsewhereError
-from app.output import write_whole
 from suites.errors import BenchwrightError
-from suites.quantities import count_text
-from widgets.jobs import BackgroundJob
-from widgets.parts.controls import push_button
-from widgets.parts.dialogs import QuestionDialog, ask_for_file, button_row, opened
-
-if TYPE_CHECKING:
-    from widgets.investigations.investigation_page import InvestigationPage
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,121 +30,6 @@ class UnstoredText:
         return replace(self, bases=bases, error=error)
 
 
-SAVING = 3.0
-"""Seconds after which a closing window asks about texts that are still being stored."""
-
-LINES = 8
-
-
-class UnstoredDialog(QuestionDialog):
-    """Shows texts that are not stored, to copy or save them before the window closes."""
-
-    def __init__(self, texts: Sequence[UnstoredText], save: Callable[[], None], parent: QWidget) -> None:
-        what = "Text" if len(texts) == 1 else count_text(len(texts), "text")
-        errors = [one.error for one in texts if one.error is not None]
-        why = str(errors[0]) if errors else "The library does not respond."
-        explanation = f"{why}\n\nSave or copy what you typed, or keep the window open. Closing loses it."
-        super().__init__(
-            f"{what} not stored", explanation, "Close without storing", parent, decline_text="Keep the window open"
-        )
-        self.view = QPlainTextEdit(text_of(texts), readOnly=True)
-        self.view.setAccessibleName("Texts not stored")
-        self.view.setTabChangesFocus(True)
-        self.view.setFixedHeight(self.fontMetrics().lineSpacing() * LINES)
-        self.form.addRow(self.view)
-        self.copy_button = push_button(
-            "Copy", lambda _checked: QGuiApplication.clipboard().setText(self.view.toPlainText()),
-            tip="Paste it elsewhere before the window closes",
-        )  # fmt: skip
-        self.form.addRow(button_row(self.copy_button, None))
-        self.save_button = self.add_extra_button("Save to a file…", save)
-
-
 def text_of(texts: Sequence[UnstoredText]) -> str:
     """Return texts below each other, each under its title."""
     return "\n\n".join(f"{one.title}:\n{one.text}" for one in texts)
-
-
-class TextGuard:
-    """Lets the window close once what was typed in investigations is stored, saved elsewhere, or given up."""
-
-    def __init__(
-        self, window: QWidget, page: Callable[[], "InvestigationPage | None"], stays: Callable[[], None]
-    ) -> None:
-        """Guard `window`; `stays` is called when it stays open after all."""
-        self._window, self._page, self._stays = window, page, stays
-        self._waiting: InvestigationPage | None = None
-        self._dialog: UnstoredDialog | None = None
-        self._given_up = ""
-        self._clock = QTimer(window, singleShot=True, interval=round(SAVING * 1000))
-        self._clock.timeout.connect(self._ask)
-
-    def allowed(self) -> bool:
-        """Return whether the window may close now; otherwise store what was typed, then close it or ask."""
-        page = self._page()
-        if page is None or self._waiting is not None:
-            return page is None
-        page.flush()
-        texts = page.unstored
-        if not texts or text_of(texts) == self._given_up:
-            return True
-        self._waiting = page
-        page.settled.connect(self._go_on)
-        self._clock.start()
-        if page.is_settled:  # each was refused before
-            self._ask()
-        return False
-
-    def _go_on(self) -> None:
-        """Close the window if all is stored, else ask."""
-        if self._waiting is not None and not self._waiting.unstored:
-            self._end()
-            self._window.close()
-        else:
-            self._ask()
-
-    def _ask(self) -> None:
-        self._clock.stop()
-        if self._waiting is None or self._dialog is not None:
-            return
-        texts = self._waiting.unstored
-        dialog = self._dialog = UnstoredDialog(texts, lambda: self._choose_file(text_of(texts)), self._window)
-        dialog.accepted.connect(lambda: self._close_without(text_of(texts)))
-        dialog.rejected.connect(self._keep_open)
-        opened(dialog)
-
-    def _end(self) -> None:
-        """Wait no longer, and ask nothing."""
-        page, self._waiting = self._waiting, None
-        dialog, self._dialog = self._dialog, None
-        self._clock.stop()
-        if page is not None:
-            page.settled.disconnect(self._go_on)
-        if dialog is not None and dialog.isVisible():  # the texts were stored meanwhile
-            dialog.blockSignals(True)
-            dialog.hide()
-            dialog.deleteLater()
-
-    def _keep_open(self) -> None:
-        self._end()
-        self._stays()
-
-    def _close_without(self, text: str) -> None:
-        self._end()
-        self._given_up = text
-        self._window.close()
-
-    def _choose_file(self, text: str) -> None:
-        ask_for_file(
-            self._window, "Save what you typed", lambda path: self.save(text, path), ["Text (*.txt)"],
-            save_as="unstored.txt",
-        )  # fmt: skip
-
-    def save(self, text: str, path: Path) -> None:
-        """Write a text to a file and close the window, which needs not be stored then."""
-        BackgroundJob(lambda: write_whole(path, text.encode()), self._window).start(
-            lambda _path: self._close_without(text), self._show_error
-        )
-
-    def _show_error(self, error: BenchwrightError) -> None:
-        opened(QuestionDialog(error.message, error.remedy, "Close", self._window, decline_text=""))
