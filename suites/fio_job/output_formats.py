@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
-from suites.fio.identities import document_contradictions, text_contradictions
+from suites.fio.identities import document_contradictions, terse_contradictions, text_contradictions
 from suites.fio.metrics import BANDWIDTH, job_figures
 from suites.fio.report import JobReport, Report, read_report
 from suites.fio.suite import Fio
@@ -76,7 +76,7 @@ def fio_formats() -> tuple[OutputFormat, ...]:
         OutputFormat(
             title="fio text", first=first, line=_LINE, read=_with_paths(checked(_read_text_output, text_contradictions))
         ),
-        OutputFormat(title="fio terse", first=_TERSE, read=_read_terse_output),
+        OutputFormat(title="fio terse", first=_TERSE, read=checked(_read_terse_output, terse_contradictions)),
         OutputFormat(title="fio client JSON", keys=frozenset({"fio version", "client_stats"}), read=_read_clients),
         OutputFormat(title="fio log", line=_LOG, read=_read_log),
     )
