@@ -106,9 +106,18 @@ def _late(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
     return CheckOutcome(measured, remedy="If the tool hangs, stop the run." if running else None)
 
 
+def first_error(trial: TrialEvidence) -> str:
+    """Return the first note of a trial that ended which quotes an error of the tool; empty if none does.
+
+    “Cut off” is a parser's word about an output without an end, not the tool's.
+    """
+    quoted = (note for note in trial.notes if _ERRORS.search(note) and "cut off" not in note)
+    return next(quoted, "") if trial.done else ""
+
+
 def _errors(trial: TrialEvidence) -> CheckOutcome | None:
-    errors = [note for note in trial.notes if _ERRORS.search(note)] if trial.done else []
-    return CheckOutcome(errors[0][:300]) if errors else None
+    error = first_error(trial)
+    return CheckOutcome(error[:300]) if error else None
 
 
 def _partly_copied(trial: TrialEvidence) -> CheckOutcome | None:

@@ -2,6 +2,7 @@
 
 from itertools import pairwise
 
+from app.checks.completion import first_error
 from suites.base import StepEvidence
 from suites.checks import CheckOutcome, NotChecked, after_check
 from suites.evidence import OutcomeCheck, StepOutcomeEvidence, TrialCheck, TrialEvidence
@@ -22,7 +23,9 @@ def _unseen(step: StepOutcomeEvidence) -> CheckOutcome | None:
 
 
 def _cut_off(trial: TrialEvidence) -> CheckOutcome | None:
-    return CheckOutcome(trial.reason) if trial.elsewhere and trial.done and trial.reason else None
+    """Report why an output is incomplete, unless that is the error of the tool, which is a finding itself."""
+    incomplete = trial.elsewhere and trial.done and trial.reason != first_error(trial)
+    return CheckOutcome(trial.reason) if incomplete and trial.reason else None
 
 
 def _cache_unknown(step: StepOutcomeEvidence) -> CheckOutcome | None:

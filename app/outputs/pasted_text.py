@@ -209,8 +209,7 @@ def _message(text: str) -> _Message | None:
         value = content.get(name)
         found = _of_bytes(value) if name == "MESSAGE" and isinstance(value, list) else value
         if isinstance(found, str):
-            of_docker = name == "log" and "stream" in content
-            goes_on = of_docker and not found.endswith("\n") and len(found.encode("utf-8", "replace")) >= _PIECE
+            goes_on = name == "log" and not found.endswith("\n") and len(found.encode("utf-8", "replace")) >= _PIECE
             return _Message(found, text[:at].lstrip(" \t"), tuple(_sources(content)), goes_on)
     return None
 

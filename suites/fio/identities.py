@@ -1,11 +1,12 @@
 """Identities of fio's output: its rates, latencies and percentiles, in text and JSON."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 from suites.fio.report import MIXED, OPERATIONS
+from suites.fio.text import TERSE_LATENCIES, TERSE_PERCENTILES, terse_directions
 from suites.identities import (
     BINARY,
     DECIMAL,
@@ -18,6 +19,7 @@ from suites.identities import (
     in_text,
     json_numbers,
     negative_members,
+    printed,
 )
 from suites.strict_json import object_in, objects_in, read_json
 from suites.units import Unit
@@ -39,6 +41,7 @@ _OTHER_POWERS = Product(
     text="bandwidth in the other powers", result="other", factors=("bandwidth",), unit=Unit.BYTES_PER_SECOND
 )
 _ORDER = Ascending(("min", "avg", "max"), Unit.NANOSECOND)
+_TERSE_ORDER = Ascending(("min", "avg", "max"), Unit.MICROSECOND)
 _OPERATION = "|".join((*OPERATIONS, MIXED))
 
 
@@ -229,3 +232,30 @@ def _falling(percentiles: Mapping[str, Any]) -> Iterator[str]:
         if one > other:
             yield f"p{lower:g} {one:g} is above p{higher:g} {other:g}"
             return
+
+
+def terse_contradictions(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the name of the job, and each contradiction in lines of terse output, which have no counts of I/Os."""
+    for name, operation, fields in terse_directions(text.splitlines()):
+        try:
+            found = list(_terse_direction(fields))
+        except ValueError:  # a field that fio does not print: the line is not read
+            continue
+        yield from ((name, f"{operation}: {words}") for words in found)
+
+
+_TERSE_RATE = {"size": (0, 1024.0), "bandwidth": (1, 1024.0), "runtime": (3, 1.0)}
+"""The field and the unit of each number, all of which are cut."""
+
+_TERSE_LATENCY = {"min": (0, 1.0), "max": (1, 1.0), "avg": (2, 0.0)}
+"""The field of each number in a latency, and its error: fio cuts the first two to microseconds."""
+
+
+def _terse_direction(fields: Sequence[str]) -> Iterator[str]:
+    """Yield how the numbers of a direction contradict each other. Raises ValueError for one that is no number."""
+    rates = {name: printed(fields[at], (unit,), 1.0) for name, (at, unit) in _TERSE_RATE.items()}
+    yield from broken((_BANDWIDTH,), rates)
+    for name, start in TERSE_LATENCIES.items():
+        numbers = {each: printed(fields[start + at], error=error) for each, (at, error) in _TERSE_LATENCY.items()}
+        yield from (f"{name}: {words}" for words in broken((_TERSE_ORDER,), numbers))
+    yield from _falling(dict(part.split("%=") for part in fields[TERSE_PERCENTILES]))

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from suites.fio.report import MIXED, OPERATIONS, Direction, JobReport, Latency, Report, merge_clones
@@ -263,6 +263,27 @@ def terse_jobs(lines: Iterable[str]) -> list[tuple[str, JobReport]]:
     return jobs
 
 
+def terse_directions(lines: Iterable[str]) -> Iterator[tuple[str, str, list[str]]]:
+    """Yield the job, the operation and the fields of each direction in whole lines of terse output.
+
+    The fields are the KiB, KiB/s, IOPS and milliseconds; minimum, maximum, mean and deviation (us) of the submission
+    and completion latencies; 20 percentiles; the same four of the total latency.
+    """
+    for line in lines:
+        fields = line.split(";")
+        if len(fields) >= _whole(line):
+            of_bandwidth, operations = _TERSE_BANDWIDTH[fields[0]]
+            width = _OF_LATENCIES + of_bandwidth
+            for number, operation in enumerate(operations):
+                yield fields[2][:100], operation, fields[5 + number * width :][:_OF_LATENCIES]
+
+
+TERSE_LATENCIES = {"slat": 4, "clat": 8, "lat": 32}
+"""Fields at which the latencies of a direction begin."""
+
+TERSE_PERCENTILES = slice(12, 12 + _OF_PERCENTILES)
+
+
 def _number(text: str) -> float:
     """Return a number as fio prints it. Raises ValueError for any other, also for one that is not finite."""
     if not _PLAIN.fullmatch(text):
@@ -279,8 +300,8 @@ def _terse_job(fields: list[str]) -> JobReport:
         seconds = _number(block[3]) / 1000
         ios = round(_number(block[2]) * seconds)
         runtime = max(runtime, seconds)
-        percentiles = dict(part.split("%=") for part in block[12 : 12 + _OF_PERCENTILES])
-        submission, completion, total = (_terse_latency(block[at:], ios) for at in (4, 8, 32))
+        percentiles = dict(part.split("%=") for part in block[TERSE_PERCENTILES])
+        submission, completion, total = (_terse_latency(block[at:], ios) for at in TERSE_LATENCIES.values())
         values = {_number(key): _number(value) * _MICROSECOND for key, value in percentiles.items() if _number(key)}
         if completion.count:
             completion = replace(completion, percentiles=values)

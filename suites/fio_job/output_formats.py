@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
-from suites.fio.identities import document_contradictions, text_contradictions
+from suites.fio.identities import document_contradictions, terse_contradictions, text_contradictions
 from suites.fio.metrics import BANDWIDTH, job_figures
 from suites.fio.report import JobReport, Report, read_report
 from suites.fio.suite import Fio
@@ -91,7 +91,7 @@ def fio_formats() -> tuple[OutputFormat, ...]:
             read=_with_paths(checked(_read_text_output, text_contradictions)),
             begun=_TEXT_START,
         ),
-        OutputFormat(title="fio terse", first=_TERSE, read=_read_terse_output),
+        OutputFormat(title="fio terse", first=_TERSE, read=checked(_read_terse_output, terse_contradictions)),
         OutputFormat(
             title="fio client JSON",
             keys=frozenset({"fio version", "client_stats"}),

@@ -100,6 +100,35 @@ def test_no_capture_of_a_real_run_contradicts_itself_or_is_valid() -> None:
     assert judged > 250
 
 
+TERSE = sorted(path.stem for path in (DATA / "fio-text" / "3.33").glob("*.stdout"))
+
+
+def terse(name: str) -> list[str]:
+    """Return the fields of the first terse line of a capture."""
+    found = re.search(r"^[345];fio-.*$", captured(f"fio-text/3.33/{name}"), re.MULTILINE)
+    assert found is not None, name
+    return found[0].split(";")
+
+
+def test_no_terse_line_of_a_real_run_contradicts_itself() -> None:
+    assert len(TERSE) > 8
+    for name in TERSE:
+        assert "figures-contradict" not in ids(";".join(terse(name)) + "\n"), name
+
+
+@pytest.mark.parametrize(
+    ("field", "to"),
+    [(5, "1"), (6, "999999999"), (8, "99999999"), (13, "88888888"), (14, "1"), (15, "77777777"), (23, "50%=99999999")],
+    ids=["size", "bandwidth", "runtime", "min", "max", "mean", "percentile"],
+)
+def test_a_changed_field_of_a_terse_line_contradicts_the_others(field: int, to: str) -> None:
+    fields = terse("psync")
+    assert float(fields[5]) > 0
+    before = re.sub(r"=.*", "", fields[field])
+    fields[field] = f"{before}={to.partition('=')[2]}" if "=" in to else to
+    assert "figures-contradict" in ids(";".join(fields) + "\n")
+
+
 def test_a_contradiction_of_one_job_is_not_that_of_another() -> None:
     document = json.loads(captured("fio/2.21/json_final"))
     first = document["jobs"][0]

@@ -330,3 +330,11 @@ def test_a_command_counts_with_the_shell_around_it(line: str) -> None:
     for one in judged(f"{line}\n536870912 bytes (537 MB, 512 MiB) copied, 1.21 s, 444 MB/s\n").outputs:
         assert one.record.plan.steps[0].values["flush"] == "direct"
         assert one.deciding == ()
+
+
+@pytest.mark.parametrize("name", ["fio/3.33/enospc.stdout", "sysbench/1.0.20/fileio_no_prepare.stdout"])
+def test_an_error_that_ended_the_tool_is_one_finding(name: str) -> None:
+    for one in judged(captured(name)).outputs:
+        measured = [finding.measured for finding in one.verdict.findings]
+        assert len(set(measured)) == len(measured)
+        assert "errors-in-output" in ids(one)
