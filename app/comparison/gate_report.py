@@ -47,7 +47,7 @@ class ConditionJson(TypedDict):
     low: float | None
     high: float | None
     p: float | None
-    counts: list[int]
+    counts: Annotated[list[int], tuple[int, int]]
     trust: str | None
     text: str
     reason: str | None
