@@ -6,7 +6,7 @@ import random
 import sqlite3
 import tempfile
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -37,6 +37,7 @@ SERIES, TICKS = 40, 250
 MOVED = 20
 READ_RUNS = 100
 REPEATS = 5
+COLUMNS = "run TEXT, host TEXT, metric TEXT, time_s DOUBLE, value DOUBLE"
 MEAN = "SELECT avg(value) FROM {} WHERE metric = 'share7'"
 
 
@@ -78,11 +79,10 @@ def _measured(folder: Path) -> Iterator[Outcome]:
 
 def _beside(folder: Path, connection: sqlite3.Connection, total: int, expected: float) -> Iterator[Outcome]:
     """Yield the same of plain tables that have a row for each sample: SQLite's, and DuckDB's if it is installed."""
-    columns = "run TEXT, host TEXT, metric TEXT, time_s DOUBLE, value DOUBLE"
     rows = "SELECT run, host, metric, time_s, value FROM results_samples WHERE kind = 'telemetry'"
     plain = folder / "plain.sqlite3"
     connection.execute("ATTACH ? AS plain", (str(plain),))
-    connection.execute(f"CREATE TABLE plain.samples ({columns})")
+    connection.execute(f"CREATE TABLE plain.samples ({COLUMNS})")
     seconds = timed(lambda: connection.execute(f"INSERT INTO plain.samples {rows}"))
     connection.commit()
     yield _figure("plain SQLite table, bytes a sample", plain.stat().st_size / total)
@@ -91,30 +91,46 @@ def _beside(folder: Path, connection: sqlite3.Connection, total: int, expected: 
     _agree(found, expected)
     yield _figure("plain SQLite table, mean of a metric of all runs, s", seconds)
     connection.execute("DETACH plain")
-    if importlib.util.find_spec("duckdb") is None:
+    if not has_duckdb():
         yield Outcome("10 M samples, DuckDB", "–", "not measured: pip install duckdb", "", Met.UNDECIDED)
     else:
-        yield from _in_duckdb(folder, plain, total, columns, expected)
+        yield from _in_duckdb(folder, plain, total, expected)
 
 
-def _in_duckdb(folder: Path, plain: Path, total: int, columns: str, expected: float) -> Iterator[Outcome]:
-    """Yield the figures of a DuckDB table, filled through pandas: its own reader of SQLite is a separate download."""
-    import pandas as pd
+def has_duckdb() -> bool:
+    """Return whether DuckDB is installed."""
+    return importlib.util.find_spec("duckdb") is not None
 
-    duckdb = importlib.import_module("duckdb")
+
+def _in_duckdb(folder: Path, plain: Path, total: int, expected: float) -> Iterator[Outcome]:
+    """Yield the figures of a DuckDB table."""
     file = folder / "plain.duckdb"
-    with closing(sqlite3.connect(plain)) as source, closing(duckdb.connect(str(file))) as connection:
-        connection.execute(f"CREATE TABLE samples ({columns})")
-        seconds = 0.0
-        for rows in pd.read_sql("SELECT * FROM samples", source, chunksize=500_000):
-            connection.register("rows_of_samples", rows)
-            seconds += timed(lambda: connection.execute("INSERT INTO samples SELECT * FROM rows_of_samples"))
-        connection.execute("CHECKPOINT")
-        yield _figure(f"DuckDB {duckdb.__version__} table, bytes a sample", file.stat().st_size / total)
-        yield _figure("DuckDB table, filled from data frames, samples a second", total / seconds)
+    with duckdb_table(file, plain, "samples") as (connection, filling):
+        version = connection.execute("SELECT version()").fetchall()[0][0]
+        yield _figure(f"DuckDB {version} table, bytes a sample", file.stat().st_size / total)
+        yield _figure("DuckDB table, filled from data frames, samples a second", total / filling)
         found, seconds = _queried(connection, "samples")
         _agree(found, expected)
         yield _figure("DuckDB table, mean of a metric of all runs, s", seconds)
+
+
+@contextmanager
+def duckdb_table(file: Path, plain: Path, table: str) -> Iterator[tuple[Any, float]]:
+    """Give a DuckDB database with a table of samples of an SQLite file, and the seconds of filling it.
+
+    It is filled through pandas: its own reader of SQLite is a separate download.
+    """
+    import pandas as pd
+
+    duckdb = importlib.import_module("duckdb")
+    with closing(sqlite3.connect(plain)) as source, closing(duckdb.connect(str(file))) as connection:
+        connection.execute(f"CREATE TABLE {table} ({COLUMNS})")
+        seconds = 0.0
+        for rows in pd.read_sql(f"SELECT * FROM {table}", source, chunksize=500_000):
+            connection.register("rows_of_samples", rows)
+            seconds += timed(lambda: connection.execute(f"INSERT INTO {table} SELECT * FROM rows_of_samples"))
+        connection.execute("CHECKPOINT")
+        yield connection, seconds
 
 
 def _queried(connection: Any, table: str) -> tuple[float, float]:

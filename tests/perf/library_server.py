@@ -18,7 +18,7 @@ from app.services import Workstation
 from tests.perf.host import move_home
 from tests.perf.large_library import make_library
 from tests.perf.library_20000 import METRIC
-from tests.perf.library_samples import MEAN, RUNS, SERIES, TICKS, add_samples
+from tests.perf.library_samples import MEAN, RUNS, SERIES, TICKS, add_samples, duckdb_table, has_duckdb
 from tests.perf.outcome import Met, Outcome, paired_ratio, seconds_line, timed
 from tests.postgresql import Server, programs
 
@@ -132,6 +132,17 @@ def _of_samples(folder: Path, server: Server) -> Iterator[Outcome]:
                 for _ in range(times)
             ]
             yield from _pairs(f"10 M samples, {what}", pairs)
+        if has_duckdb():
+            with duckdb_table(folder / "plain.duckdb", folder / "plain.sqlite3", PLAIN) as (of_duckdb, _):
+                query = MEAN.format(PLAIN)
+                pairs = [
+                    (
+                        timed(lambda: of_duckdb.execute(query).fetchall()),
+                        timed(lambda: of_server.execute(query.encode()).fetchall()),
+                    )
+                    for _ in range(PAIRS)
+                ]
+            yield _ratio("10 M samples, mean of a metric of all runs, plain table", pairs, "DuckDB")
 
 
 def _pair(work: Work, file: Path, url: ServerUrl, parts: int) -> tuple[float, float]:
@@ -141,15 +152,20 @@ def _pair(work: Work, file: Path, url: ServerUrl, parts: int) -> tuple[float, fl
 
 def _pairs(what: str, pairs: Sequence[tuple[float, float]], aim: float = float("inf")) -> Iterator[Outcome]:
     """Yield the seconds in PostgreSQL and, of several pairs, the interval of the ratio to those in SQLite."""
-    of_file, of_server = zip(*pairs, strict=True)
+    _, of_server = zip(*pairs, strict=True)
     found = seconds_line(f"{what}, PostgreSQL", of_server, aim)
     yield found if aim < float("inf") else Outcome(found.what, found.figure, found.interval, "", Met.MET)
+    yield _ratio(what, pairs, "SQLite")
+
+
+def _ratio(what: str, pairs: Sequence[tuple[float, float]], other: str) -> Outcome:
+    """Return the ratio of the seconds in PostgreSQL to those in another database, with its interval if of several."""
+    theirs, ours = zip(*pairs, strict=True)
+    name = f"{what}, PostgreSQL / {other}"
     if len(pairs) == 1:
-        yield Outcome(f"{what}, PostgreSQL / SQLite", f"{of_server[0] / of_file[0]:.2f}", "", "", Met.MET)
-        return
-    ratio = paired_ratio(of_server, of_file)
-    interval = f"{ratio.low:.2f} to {ratio.high:.2f}"
-    yield Outcome(f"{what}, PostgreSQL / SQLite", f"{ratio.value:.2f}", interval, "", Met.MET)
+        return Outcome(name, f"{ours[0] / theirs[0]:.2f}", "", "", Met.MET)
+    ratio = paired_ratio(ours, theirs)
+    return Outcome(name, f"{ratio.value:.2f}", f"{ratio.low:.2f} to {ratio.high:.2f}", "", Met.MET)
 
 
 def _figure(what: str, of_server: float, of_file: float) -> Outcome:
