@@ -205,7 +205,8 @@ class LibraryServices(ABC):
     def expired(self, older: str, text: str = "") -> tuple[list[LibraryRow], Mapping[str, str]]:
         """Return the runs older than an age that match a filter, oldest first, and why some of them are kept, by run.
 
-        Those in the bin are included. Raises FilterError, and StoreError if a run has no summary: see
+        An imported run is kept until its import is as old: it may have been measured long before. Those in the bin are
+        included. Raises FilterError, and StoreError if a run has no summary: see
         complete_summaries().
         """
         if self.library().missing:
@@ -213,10 +214,26 @@ class LibraryServices(ABC):
 
             raise StoreError("Summaries of runs are missing: no filter can be trusted to choose them.", "Try again.")
         found = [row for bin_of in ("no", "yes") for row in self.matching(f"until:{older} {text} bin:{bin_of}")[1]]
-        kept = self._store.kept()
+        recent = {
+            row.id: f"imported {row.summary.imported[:10]}"
+            for row in found
+            if row.summary.imported is not None and not self._started_until(older, row.summary.imported, row)
+        }
+        kept = {**recent, **self._store.kept()}
         return sorted(found, key=lambda row: row.summary.started), {
             row.id: kept[row.id] for row in found if row.id in kept
         }
+
+    def _started_until(self, moment: str, started: str, row: LibraryRow) -> bool:
+        """Return whether a run would be older than a moment or an age, if it had `started` then."""
+        from app.run_filter import parse_filter
+        from app.run_matching import matcher
+
+        placed = replace(
+            row, summary=replace(row.summary, started=started), annotation=replace(row.annotation, binned=None)
+        )
+        select = matcher(parse_filter(f"until:{moment}"), self.library(), self.metric_values, datetime.now(UTC))
+        return bool(select([placed]))
 
     def delete_runs(self, runs: Sequence[str]) -> Generator[Deleted]:
         """Delete runs for good, one transaction each; yield what is done so far, at last with the bytes freed.

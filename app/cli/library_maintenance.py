@@ -105,7 +105,7 @@ def retain(
 ) -> None:
     """List the runs older than AGE that match FILTER, the oldest first; with --delete, delete them for good.
 
-    Locked runs, runs of a baseline and runs that have not ended are kept.
+    Locked runs, runs of a baseline or an investigation, runs imported since and runs that have not ended are kept.
     """
     complete(workstation)  # a filter such as -rw=randread would match runs whose parameters are not read yet
     rows, kept = workstation.expired(older, " ".join(filters))

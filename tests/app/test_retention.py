@@ -86,6 +86,16 @@ def test_expired_runs_are_those_that_nothing_keeps(workstation: Workstation) -> 
     assert workstation.library_path.stat().st_size <= size - 200_000
 
 
+def test_a_run_that_was_imported_since_is_kept_however_old_it_is(workstation: Workstation) -> None:
+    with workstation._store.database.writing() as connection:
+        for run, imported in ((OLD, "2999-01-01T00:00:00+00:00"), (LOCKED, "2020-02-01T00:00:00+00:00")):
+            connection.exec_driver_sql("UPDATE runs SET imported = ? WHERE id = ?", (imported, run))
+    workstation.unlock([LOCKED])
+    rows, kept = workstation.expired("1y")
+    assert {row.id for row in rows} == {OLD, PINNED, LOCKED}
+    assert kept == {PINNED: "baseline nightly@1", OLD: "imported 2999-01-01"}
+
+
 def test_the_command_lists_first_and_deletes_with_consent(workstation: Workstation, tmp_path: Path) -> None:
     workstation.close()
     words = ("--store", tmp_path / "library.sqlite3", "library", "retain", "--older", "1y")
