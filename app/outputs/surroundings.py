@@ -37,7 +37,7 @@ OF_MOST = 0.8
 """Share of the lines that end alike, from which this end is not their own."""
 
 _PARTS = re.compile(r"(?<!\w)[A-Za-z_][\w.-]*|\d+|[ \t]+|.", re.ASCII)
-_MARK = re.compile(r"""[ \t]*["'`|\\]""")
+_MARK = re.compile(r"""[ \t]*["'`|\\]|\t""")
 """Where the text after that of a tool begins; a tool’s own seldom has these characters."""
 
 _ENDS = " \t\"'`,;|\\}"

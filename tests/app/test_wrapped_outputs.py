@@ -66,6 +66,14 @@ def test_what_surrounds_an_output_changes_neither_its_figures_nor_its_verdict(na
         assert trusts(wrapped) == trusts(bare), title
 
 
+@pytest.mark.parametrize("name", ["iperf3/3.12/tcp_P4_text", "sysbench/1.0.20/cpu_default", "ioping/1.3/direct"])
+def test_the_columns_beside_an_output_in_a_table_are_left_out(name: str) -> None:
+    """A table of Confluence or of a spreadsheet is pasted with tabs between its columns."""
+    text = captured(name)
+    rows = "".join(f"{number}\t{line}\tweb-1\n" for number, line in enumerate(text.splitlines(), 1))
+    assert figures(judged(rows)) == figures(judged(text)) != []
+
+
 def whole_outputs() -> Iterator[tuple[str, str]]:
     """Yield each capture that has figures, and its text."""
     names = {

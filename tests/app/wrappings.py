@@ -185,6 +185,8 @@ WRAPPINGS: Mapping[str, Wrap] = {
     "a table of code": lambda lines: (
         "| host | output |\n|---|---|\n" + "".join(f"| web-1 | `{line}` |\n" for line in lines)
     ),
+    "watch": _between("Every 2.0s: ./bench.sh          web-1: Sat Nov 28 12:00:00 2026\n\n", "\n"),
+    "Slack": _between("Ann  10:42 AM\n", "\n10:43\nagain?\nBob  10:44 AM\n  :thumbsup: 2\n"),
     "quoted-printable": lambda lines: quopri.encodestring(("\n".join(lines) + "\n").encode()).decode(),
     "Windows": lambda lines: "\r\n".join(lines) + "\r\n",
     "backslashes": _each(lambda _number, line: f"{line} \\"),
