@@ -171,4 +171,4 @@ def test_any_stored_run_is_shown_as_text_and_exported_as_a_picture(tmp_path: Pat
     picture = tmp_path / "card.png"
     assert invoke("export", "last", "--card", str(picture)).exit_code == 0
     assert picture.read_bytes().startswith(b"\x89PNG")
-    assert "one run" in invoke("export", "last", "last", "--card", str(picture)).output
+    assert invoke("export", "last", "last", "--card", str(picture)).exit_code == 0

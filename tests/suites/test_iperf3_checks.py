@@ -83,9 +83,13 @@ def test_datagrams_that_fit_are_none(given: dict[str, object]) -> None:
     assert "udp-fragments" not in raised(evidence(SUITE, SEPARATE, **{"protocol": "udp", **given}))
 
 
-def test_an_unknown_mtu_is_not_guessed() -> None:
+def test_an_unknown_mtu_is_named_and_changes_nothing() -> None:
     context = Context(host(mtu=None), host("db-1"), "10.0.0.2")
-    assert "udp-fragments" in silent(evidence(SUITE, context, protocol="udp", length=9000))
+    assert "udp-fragments" in silent(evidence(SUITE, context, protocol="udp", length=1400))
+    found = raised(evidence(SUITE, context, protocol="udp", length=9000))["udp-fragments"]
+    assert "7 fragments" in found.measured
+    assert "not known" in found.measured
+    assert not found.changes
 
 
 @pytest.mark.parametrize(("length", "refused"), [(15, True), (16, False), (65507, False), (65508, True), (0, False)])
