@@ -214,26 +214,25 @@ class LibraryServices(ABC):
 
             raise StoreError("Summaries of runs are missing: no filter can be trusted to choose them.", "Try again.")
         found = [row for bin_of in ("no", "yes") for row in self.matching(f"until:{older} {text} bin:{bin_of}")[1]]
-        recent = {
-            row.id: f"imported {row.summary.imported[:10]}"
-            for row in found
-            if row.summary.imported is not None and not self._started_until(older, row.summary.imported, row)
-        }
-        kept = {**recent, **self._store.kept()}
+        kept = {**self._imported_since(older, found), **self._store.kept()}
         return sorted(found, key=lambda row: row.summary.started), {
             row.id: kept[row.id] for row in found if row.id in kept
         }
 
-    def _started_until(self, moment: str, started: str, row: LibraryRow) -> bool:
-        """Return whether a run would be older than a moment or an age, if it had `started` then."""
+    def _imported_since(self, moment: str, rows: Sequence[LibraryRow]) -> Mapping[str, str]:
+        """Return which runs were imported after a moment or an age, with the days."""
         from app.run_filter import parse_filter
         from app.run_matching import matcher
 
-        placed = replace(
-            row, summary=replace(row.summary, started=started), annotation=replace(row.annotation, binned=None)
-        )
-        select = matcher(parse_filter(f"until:{moment}"), self.library(), self.metric_values, datetime.now(UTC))
-        return bool(select([placed]))
+        select = matcher(parse_filter(f"since:{moment}"), self.library(), self.metric_values, datetime.now(UTC))
+        placed = [
+            replace(
+                row, summary=replace(row.summary, started=imported), annotation=replace(row.annotation, binned=None)
+            )
+            for row in rows
+            if (imported := row.summary.imported) is not None
+        ]
+        return {row.id: f"imported {row.summary.started[:10]}" for row in select(placed)}
 
     def delete_runs(self, runs: Sequence[str]) -> Generator[Deleted]:
         """Delete runs for good, one transaction each; yield what is done so far, at last with the bytes freed.

@@ -1,6 +1,7 @@
 """benchwright export, import: files of runs, and outputs of tools that ran elsewhere."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -127,24 +128,15 @@ def export(
             "Add an option with a FILE, such as --html, --ticket, --csv, --png or --library.",
         )
     shared = {name for name in given if (name in REDACTED if redact is None else redact)}
-    printed = _printed(given, as_json=as_json)
-    with TemporaryDirectory(prefix="benchwright-") as folder:
-        if printed:
-            given[printed] = Path(folder) / printed
-        written = [
-            file
-            for name, path in given.items()
-            if name not in shared
-            for file in writers[name](workstation, runs, path)
-        ]
+    written: list[Path] = []
+    with _printing(given, written, as_json=as_json) as printed:
+        for name in (name for name in given if name not in shared):
+            written += writers[name](workstation, runs, given[name])
         if shared:
             with workstation.redacted(runs, kept, reason=overrule) as source:
                 writers = _writers(source.criteria(criteria), standings, redacted=True)
                 for name in (name for name in given if name in shared):
                     written += writers[name](source.workstation, source.runs, given[name])
-        if printed:
-            written.remove(given[printed])
-            print_file(given[printed].read_text(encoding="utf-8", errors="replace"))
     if as_json:
         print_json(WrittenFiles(files=[str(path) for path in written]))
         return
@@ -153,19 +145,30 @@ def export(
 
 
 PRINTED = Path("-")
-"""The path that stands for standard output."""
+"""The path by which standard output is named."""
 
 TEXTS = ("ticket", "markdown", "html", "run_json", "script")
 """Exports that are one text, which can be printed."""
 
 
-def _printed(given: Mapping[str, Path], *, as_json: bool) -> str:
-    """Return the name of the export that is printed; empty for none. Raises BenchwrightError if that cannot be."""
+@contextmanager
+def _printing(given: dict[str, Path], written: list[Path], *, as_json: bool) -> Iterator[bool]:
+    """Let the export to PRINTED write to a temporary file, and print that at the end; give whether there is one.
+
+    Raises BenchwrightError for an export that cannot be printed.
+    """
     found = [name for name, path in given.items() if path == PRINTED]
     if len(found) + as_json > 1 or not {*found} <= {*TEXTS}:
         options = ", ".join(f"--{name.replace('_', '-')}" for name in TEXTS)
         raise BenchwrightError(f"Only one text can be printed (-): {options}.", "Name a file for each other export.")
-    return found[0] if found else ""
+    if not found:
+        yield False
+        return
+    with TemporaryDirectory(prefix="benchwright-") as folder:
+        path = given[found[0]] = Path(folder) / found[0]
+        yield True
+        written.remove(path)
+        print_file(path.read_text(encoding="utf-8", errors="replace"))
 
 
 def print_redaction(preview: RedactionPreview, *, as_json: bool) -> None:

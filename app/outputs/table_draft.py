@@ -4,10 +4,9 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 
-from suites.read_only.csv_table import MISSING, TableContent, check_table
-from suites.read_only.table_mapping import Decimal, Role, TableError, TableMapping
+from suites.read_only.csv_table import MISSING, TableContent, check_table, parsed_date
+from suites.read_only.table_mapping import METRIC_NAME, Decimal, Role, TableError, TableMapping
 from suites.units import Unit, is_spelling, same_dimension, typed_unit
 from suites.vocab import Better
 
@@ -63,7 +62,7 @@ class ColumnDraft:
             return "Choose a role."
         if self.role != MEASURED:
             return ""
-        if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,59}", self.metric_name()):
+        if not METRIC_NAME.fullmatch(self.metric_name()):
             return "Name the metric: letters, digits and _." if self.name.strip() else "Name the metric."
         if not self.unit.strip():
             return "Give the unit."
@@ -286,7 +285,7 @@ def _date_format(cells: Sequence[str]) -> str | None:
 
 def _is_date(cell: str, form: str) -> bool:
     try:
-        datetime.strptime(cell, form) if form else datetime.fromisoformat(cell)  # noqa: DTZ007
-    except ValueError:
+        parsed_date(cell, form)
+    except (ValueError, OverflowError):
         return False
     return True

@@ -330,12 +330,19 @@ def _safe(cell: str) -> str:
     return cell
 
 
+def parsed_date(cell: str, form: str) -> datetime:
+    """Return a date in UTC, which it is unless it has an offset; `form` as of strptime, empty for ISO 8601.
+
+    Raises ValueError or OverflowError for a text that is no such date.
+    """
+    date = datetime.strptime(cell, form) if form else datetime.fromisoformat(cell)  # noqa: DTZ007 (set below)
+    return (date if date.tzinfo else date.replace(tzinfo=UTC)).astimezone(UTC)
+
+
 def _date(cell: str, role: str) -> datetime:
     """Return the date of a cell, UTC unless it has an offset; raise _RowError for none."""
-    form = role.partition(":")[2]
     try:
-        date = datetime.strptime(cell, form) if form else datetime.fromisoformat(cell)  # noqa: DTZ007 (set below)
-        found = (date if date.tzinfo else date.replace(tzinfo=UTC)).astimezone(UTC)
+        found = parsed_date(cell, role.partition(":")[2])
     except (ValueError, OverflowError):
         raise _RowError(f"“{cell[:40]}” is not a date; write 2026-11-28, or state its format (date:%d.%m.%Y)") from None
     if not is_possible(found):

@@ -11,7 +11,9 @@ from suites.quantities import first_upper
 from suites.units import Unit, typed_unit
 from suites.vocab import Better, Metric, MetricKind
 
-_METRIC_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,59}")
+METRIC_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,59}")
+"""The names of metrics that a mapping may give."""
+
 _PERCENTILE = re.compile(r"(?:.*_)?p(\d{1,2}(?:_\d{1,3})?)$")
 _TIMES = frozenset({Unit.SECOND, Unit.MILLISECOND, Unit.MICROSECOND, Unit.NANOSECOND})
 
@@ -154,7 +156,7 @@ def _measured(column: str, text: str) -> Measured:
             f"Column “{column[:60]}”: “{text[:60]}” does not state whether higher or lower is better.", example
         )
     name, unit, better = parts
-    if not _METRIC_NAME.fullmatch(name):
+    if not METRIC_NAME.fullmatch(name):
         raise TableError(f"“{name[:60]}” is not a name of a metric.", "Use letters, digits and _, as in latency_p99.")
     known = typed_unit(unit)
     if known is None:

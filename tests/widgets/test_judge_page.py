@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QClipboard, QGuiApplication
 from PySide6.QtWidgets import QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -86,6 +86,9 @@ def test_an_empty_clipboard_changes_nothing(qtbot: QtBot, window: MainWindow) ->
     page.judge([CPU])
     qtbot.waitUntil(lambda: not jobs.running())
     QGuiApplication.clipboard().setText("  \n")
+    page.paste()
+    assert trusts(page) == [Trust.UNVERIFIED]
+    QGuiApplication.clipboard().clear(QClipboard.Mode.Clipboard)
     page.paste()
     assert trusts(page) == [Trust.UNVERIFIED]
 

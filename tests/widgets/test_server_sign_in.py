@@ -1,7 +1,7 @@
 """The window asks for the password of a library on a server, and stores it in the system keyring if told to."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -12,9 +12,8 @@ from pytestqt.qtbot import QtBot
 from app.library_location import ServerUrl, location_of
 from app.paths import window_path
 from app.services import Workstation
-from app.store import server_connection
-from app.system_keyring import SystemKeyring
 from tests.app.keyring_in_memory import KeyringInMemory
+from tests.app.test_server_password import keyring, server
 from tests.messages import messages
 from tests.postgresql import Server, programs
 from widgets import jobs
@@ -30,26 +29,9 @@ pytestmark = [
     pytest.mark.skipif(programs() is None, reason="PostgreSQL is not installed"),
 ]
 
+__all__ = ["keyring", "server"]
+
 SECRET = "secret"
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    made = Server(auth="scram-sha-256")
-    try:
-        yield made
-    finally:
-        made.close()
-
-
-@pytest.fixture
-def keyring(monkeypatch: pytest.MonkeyPatch) -> KeyringInMemory:
-    backend = KeyringInMemory()
-    monkeypatch.setattr(server_connection, "KEYRING", SystemKeyring(backend))
-    monkeypatch.setattr(server_connection, "TYPED", {})
-    monkeypatch.delenv("PGPASSWORD", raising=False)
-    return backend
-
 
 Shown = Callable[[Workstation], MainWindow]
 

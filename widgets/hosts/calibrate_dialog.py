@@ -144,7 +144,7 @@ class CalibrateDialog(QDialog):
         for widget in (self.instrument, self.noise, self.lines):
             widget.setVisible(found is not None)
         if found is None:
-            self._when.setText(f"{host_label(self._host).capitalize()} is not calibrated.")
+            self._when.setText(f"{first_upper(host_label(self._host))} is not calibrated.")
             return
         newest = self.shown = found.calibration
         made, suite, *_, why = calibration_row(newest)

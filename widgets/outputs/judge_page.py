@@ -226,12 +226,13 @@ class JudgePage(Page):
 
     def paste(self) -> None:
         """Judge the text on the clipboard, or the files that were copied in a file manager."""
-        data = QGuiApplication.clipboard().mimeData()
-        paths = [Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile()]
-        if not paths and not data.text().strip():
+        clipboard = QGuiApplication.clipboard()
+        text = clipboard.text()  # files have their URLs as text
+        if not text.strip():  # then mimeData() may be None
             self.status.emit("The clipboard has no text")
             return
-        self.judge(paths or [OutputText(PASTED, data.text().encode("utf-8", "replace"))])
+        paths = [Path(url.toLocalFile()) for url in clipboard.mimeData().urls() if url.isLocalFile()]
+        self.judge(paths or [OutputText(PASTED, text.encode("utf-8", "replace"))])
 
     def judge(self, sources: Sequence[Source]) -> None:
         """Judge the outputs in files, folders and texts, in place of those shown; ask for tables without a mapping."""

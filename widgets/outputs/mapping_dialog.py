@@ -83,7 +83,7 @@ class ColumnRow:
 
     @property
     def key(self) -> tuple[bool, str]:
-        """What tells it from the others."""
+        """What identifies it."""
         return self.in_rows, self.name
 
 
