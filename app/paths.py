@@ -35,6 +35,11 @@ def queue_path() -> Path:
     return Path(_DIRECTORIES.user_state_dir) / "queue.json"
 
 
+def unstored_path() -> Path:
+    """Return the folder of texts that could not be stored when the window was ended by a signal."""
+    return Path(_DIRECTORIES.user_state_dir) / "unstored"
+
+
 def window_path() -> Path:
     """Return the file of the window's settings."""
     return Path(_DIRECTORIES.user_config_dir) / "window.ini"

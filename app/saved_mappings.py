@@ -1,7 +1,8 @@
 """The mappings of tables that are remembered by the names of their columns, in a TOML file."""
 
 import threading
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
@@ -62,9 +63,13 @@ class SavedMappings:
         with self._lock:
             return sorted(self._read().values(), key=lambda one: one.name)
 
-    def find(self, header: Collection[str]) -> TableMapping | None:
-        """Return the mapping of a table with these columns, in any order; None without one. Raises TableError."""
-        return next((one for one in self.read() if one.header == frozenset(header)), None)
+    def finder(self) -> Callable[[Collection[str]], TableMapping | None]:
+        """Return a function that returns the mapping of a table with these columns, in any order; None without one.
+
+        It reads the file once, at its first call, which raises TableError for a damaged file.
+        """
+        read = cache(lambda: {one.header: one for one in self.read()})
+        return lambda header: read().get(frozenset(header))
 
     def keep(self, mapping: TableMapping) -> TableMapping:
         """Store a mapping in place of that of the same columns; return it with the name under which it is stored."""

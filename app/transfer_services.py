@@ -79,7 +79,7 @@ class TransferServices(LibraryServices, ABC):
             known or UNKNOWN_HOST,
             self._store.recorder,
             lambda sha256, at, started: None if forced else self._store.run_of_output(sha256, at, started),
-            mappings=self.saved_mappings.find if mapping is None else mapping.of,
+            mappings=self.saved_mappings.finder() if mapping is None else mapping.of,
         ):
             if mapping is not None and one.run and one.mapping is not None:
                 columns = one.mapping.header

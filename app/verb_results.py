@@ -65,6 +65,21 @@ class ShownPlanKeys(TypedDict):
 ShownPlan = Annotated[PlanJson, ShownPlanKeys]
 
 
+class ForgottenRun(TypedDict):
+    """A detached run that was abandoned, its state, and the hosts that may have its leftovers."""
+
+    run: str
+    state: State
+    hosts: list[str]
+
+
+class DeletedCalibrations(TypedDict):
+    """How many calibrations of a host were deleted."""
+
+    host: str
+    deleted: int
+
+
 class AcknowledgedRun(TypedDict):
     """The acknowledged findings of a run."""
 

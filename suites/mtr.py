@@ -241,7 +241,7 @@ _CYCLES = StatedLine("cycles", re.compile(r'\s*"tests": "?(\d{1,6})"?,?$'))
 _TARGET = StatedLine("target", re.compile(r'\s*"dst": "([^"]{1,200})",?$'))
 _HEAD = re.compile(r"(?:HOST: \S+|Host) +(Loss%(?: +[\w%]+)+)$")
 _NUMBER = re.compile(r"\d{1,9}(?:\.\d{1,6})?")
-_HOP = re.compile(r"\s*\d{1,2}\.(?:\|--)? ?(?:AS\S+ +)?(\S+) +([\d.]+%?(?: +[\d.]+%?){1,20})$")
+_HOP = re.compile(r"\s*\d{1,2}\.(?:\|--| ) ?(?:AS\S+ +)?(\S+) +([\d.]+%?(?: +[\d.]+%?){1,20})$")
 
 
 class Mtr(Suite):

@@ -122,6 +122,7 @@ class OutputFormat:
     of one is recognised. `keys` are names at the top of a JSON document, all of which one has; one that is a part of an
     output has one of the values of `parts` at its name. With `joined`, documents that follow one another are read
     together. `free_text` are names in it whose text the user wrote. `begun` reads the start of the earliest result.
+    `prints_dots`: the tool itself prints lines of dots alone, which otherwise stand for lines that were left out.
     """
 
     title: str
@@ -133,6 +134,7 @@ class OutputFormat:
     joined: bool = False
     free_text: frozenset[str] = frozenset()
     begun: StartOf = without_start
+    prints_dots: bool = False
 
     def begins(self, line: str) -> bool:
         """Return whether `line` is one with which an output begins."""

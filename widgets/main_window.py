@@ -208,6 +208,11 @@ class MainWindow(QMainWindow):
         if not (isinstance(page, Page) and page.export()) and self.show_page(PageName.LIBRARY) is not None:
             self.status_line.show_message("Select a run to export")
 
+    def end(self) -> None:
+        """Stop the runs, store what was typed and close, without a question: a signal has arrived."""
+        self._typed.ask_nothing()
+        self.closing.stop_and_close()
+
     def event(self, event: QEvent) -> bool:
         """Activate the current page after the first paint, so that the window appears sooner."""
         handled = super().event(event)

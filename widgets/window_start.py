@@ -45,7 +45,7 @@ def open_window(workstation: Workstation) -> int:
     window.page_created.connect(_freeze_loaded)
     window.show()
     _freeze_loaded()
-    with signals_handled(window.closing.stop_and_close):
+    with signals_handled(window.end):
         status = application.exec()
     deadline = time.monotonic() + PATIENCE
     for job in jobs.running():

@@ -27,6 +27,7 @@ from app.plans.plan import MAXIMUM_TRIALS
 from app.records import Calibration
 from app.runs.control import BusyPolicy, Control
 from app.services import Workstation
+from app.verb_results import DeletedCalibrations
 from suites.errors import BenchwrightError
 
 
@@ -46,7 +47,7 @@ from suites.errors import BenchwrightError
 @margin_option
 @with_asker
 @busy_options
-@json_verb("calibration", "calibrations")
+@json_verb("calibration", "calibrations", "calibrate-forget")
 def calibrate(
     workstation: Workstation,
     host: str,
@@ -67,7 +68,11 @@ def calibrate(
     is a session: several on different days give the variation between sessions.
     """
     if forget:
-        click.echo(plain(f"Calibrations deleted: {workstation.forget_calibrations(host)}"))
+        deleted = workstation.forget_calibrations(host)
+        if as_json:
+            print_json(DeletedCalibrations(host=host, deleted=deleted))
+        else:
+            click.echo(plain(f"Calibrations deleted: {deleted}"))
         return
     if only_list:
         _list(workstation, host, margins, as_json=as_json)

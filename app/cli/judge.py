@@ -52,7 +52,7 @@ def judge(
     status is 2 if a file has no output of a known tool.
     """
     known = known_host(facts_path, telemetry_paths, interval)
-    judged = list(_judged(files or (Path("-"),), known, workstation.saved_mappings.find))
+    judged = list(_judged(files or (Path("-"),), known, workstation.saved_mappings.finder()))
     if as_json:
         print_json(judged_to_json(judged))
     else:

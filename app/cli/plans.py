@@ -174,14 +174,14 @@ def new_plan(
 
 
 def _write_plan(workstation: Workstation, made: Plan, output: Path | None, *, as_json: bool) -> None:
-    """Save the plan to `output`, or print it."""
+    """Save the plan to `output`, or print it; as JSON in any case."""
     if output is not None:
         workstation.save_plan(made, output)
         print_note(f"Wrote {output}: {totals_text(totals(made, workstation.preview(made, {})))}")
         print_note(f"Check it with: benchwright check {shlex.quote(str(output))}")
-    elif as_json:
+    if as_json:
         print_json(plan_to_json(made))
-    else:
+    elif output is None:
         print_file(format_plan(made))
 
 

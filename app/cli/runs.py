@@ -32,7 +32,7 @@ from app.runs.control import BusyPolicy, Control
 from app.runs.messages import detached_detail, detached_text
 from app.services import Workstation
 from app.summary import run_to_json
-from app.verb_results import QueuedRunJson
+from app.verb_results import ForgottenRun, QueuedRunJson
 
 
 @click.command()
@@ -252,7 +252,7 @@ def measure(
 @with_asker
 @agrees
 @busy_options
-@json_verb("run", "detached")
+@json_verb("run", "detached", "attach-forget")
 def attach(
     workstation: Workstation,
     /,
@@ -277,13 +277,13 @@ def attach(
         run = workstation.load(run).summary.id
         hosts = [host for detached in workstation.detached_runs() if detached.id == run for host in detached.hosts]
         forgotten = workstation.forget(run)
-        abandoned = workstation.load(forgotten).summary.state is State.PARTIAL
-        how = "Abandoned" if abandoned else "Ended: all trials are complete"
-        where = " and ".join(
-            f"benchwright hosts leftovers {shlex.quote(host)}"
-            for host in dict.fromkeys(hosts or workstation.load(forgotten).summary.hosts)
-        )
+        summary = workstation.load(forgotten).summary
+        how = "Abandoned" if summary.state is State.PARTIAL else "Ended: all trials are complete"
+        hosts = list(dict.fromkeys(hosts or summary.hosts))
+        where = " and ".join(f"benchwright hosts leftovers {shlex.quote(host)}" for host in hosts)
         print_note(f"{how}: {forgotten}. List its leftovers with: {where}")
+        if as_json:
+            print_json(ForgottenRun(run=forgotten, state=summary.state, hosts=hosts))
         return
     _continue(workstation, run, asker, busy, as_json=as_json, stop=flags["stop"])
 

@@ -150,13 +150,16 @@ def judged_bytes(
     text, problem = _text_of(data)
     if problem:
         return JudgedFile(source, problem=problem)
-    mapping = mapping_for(text, mappings)
+    try:
+        mapping, unreadable = mapping_for(text, mappings), ""
+    except TableError as error:  # of the mappings, which most outputs do not need
+        mapping, unreadable = None, f"{error.message} {error.remedy}"
     if mapping is not None:
         return _judged_table(source, text, mapping, host)
     read = recognise(text)
     outputs = tuple(judged_output(one, source, host) for one in read.found)
     if not outputs and is_table(text):
-        return _unmapped_table(source, text)
+        return JudgedFile(source, problem=unreadable) if unreadable else _unmapped_table(source, text)
     return JudgedFile(source, outputs, read.left_over, "" if outputs else _missing(read))
 
 

@@ -30,7 +30,7 @@ from app.outputs.files import JudgedFile, Source, content_of, judged_bytes, sour
 from app.outputs.judging import UNKNOWN_HOST, JudgedOutput, KnownHost
 from app.outputs.pasted_text import decoded
 from app.outputs.recognition import is_loop
-from app.outputs.tables import MappingOf, mapping_for, no_mapping, stored_mapping
+from app.outputs.tables import MappingOf, has_mapping, no_mapping, stored_mapping
 from app.plans.plan import Plan, Repetition, Step
 from app.records import ComputedVerdicts, NotCheckedOf, RunRecord
 from app.store.ownership import new_run_id
@@ -370,7 +370,7 @@ def import_outputs(
             continue
         sha256 = hashlib.sha256(content).hexdigest()
         before = present(sha256, host, None)
-        if before is not None and mapping_for(decoded(content), mappings) is None:
+        if before is not None and not has_mapping(decoded(content), mappings):
             yield replace(so_far, run=before[0], trust=before[1], present=True)
             continue
         file = judged_bytes(name, content, known, mappings)

@@ -283,8 +283,8 @@ def _in_strings(line: Line) -> Iterator[Line]:
 
 
 def has_markup(text: str) -> bool:
-    """Return whether `text` has tags or entities of HTML."""
-    return _MARKUP.search(text) is not None
+    """Return whether `text` has tags or entities of HTML, or one quotation mark of two, as in the cell of a table."""
+    return _MARKUP.search(text) is not None or text.count('"') % 2 == 1
 
 
 def unescaped(text: str) -> str:
@@ -334,6 +334,19 @@ def uncut(lines: Sequence[Line], has_own: Callable[[str], bool]) -> list[Line]:
             found.append(line)
         goes_on = len(line.text) == widest
     return found
+
+
+_OMISSION = re.compile(
+    r"\[(?:\.{2,9}|…|snip(?:ped)?|cut|truncated)\]|<(?:\.{2,9}|snip(?:ped)?|cut)>|\(\.{3}\)|…|\.{3,9}|"
+    r"-{1,9} ?(?:8<|snip) ?-{1,9}",
+    re.IGNORECASE,
+)
+
+
+def omission(line: str) -> str:
+    """Return the mark that people write in place of lines that they leave out, if `line` is one, else ""."""
+    stripped = line.strip()
+    return stripped if _OMISSION.fullmatch(stripped) else ""
 
 
 def dedented(lines: Sequence[str], first: str) -> list[str]:

@@ -13,6 +13,7 @@ from app.outputs.pasted_text import (
     dedented,
     has_markup,
     lines_of,
+    omission,
     plain,
     rejoined,
     uncut,
@@ -217,8 +218,13 @@ def recognise(text: str) -> Recognition:
         for reading in (given, without_surroundings(given, own_text, begins_own)):
             best, best_lines = _better(best, best_lines, reading)
     for join in () if best.is_whole else (rejoined, uncut):
-        best, best_lines = _better(best, best_lines, join(without_endings(best_lines), has_own))
+        best, best_lines = _better(best, best_lines, join(without_endings(best_lines), _stands_alone))
     return best
+
+
+def _stands_alone(line: str) -> bool:
+    """Return whether `line` does not go on from another."""
+    return has_own(line) or bool(omission(line))
 
 
 def _better(best: Recognition, lines: list[Line], other: list[Line]) -> tuple[Recognition, list[Line]]:
@@ -432,12 +438,24 @@ def _read_segment(segment: Sequence[_TextLine], command: str) -> Iterator[FoundO
                 best = score, each, text, results
     if best is not None:
         _, known, text, results = best
-        begun_at = known.begun(text)
+        begun_at, left_out = known.begun(text), _left_out(segment[at[0] : at[-1]], known)
         for one in results:
-            yield FoundOutput(known.title, replace(one, begun=begun_at), text, first.number, command)
+            parsed = replace(
+                one.parsed, complete=one.parsed.complete and not left_out, notes=(*left_out, *one.parsed.notes)
+            )
+            yield FoundOutput(known.title, replace(one, begun=begun_at, parsed=parsed), text, first.number, command)
     elif max(own.values()) > 1 or first.begun:
         title = max(own, key=lambda each: own[each]).title
         yield UnreadOutput(title, Line(first.number, first.text.strip()))
+
+
+def _left_out(segment: Sequence[_TextLine], known: OutputFormat) -> tuple[str, ...]:
+    """Return a note on the line within an output that says that others were left out, if there is one."""
+    for line in segment:
+        mark = omission(line.text)
+        if mark and not (known.prints_dots and not mark.strip(".")):
+            return (f"Lines are left out at “{mark}” in line {line.number}.",)
+    return ()
 
 
 # Command lines

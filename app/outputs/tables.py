@@ -46,9 +46,20 @@ class TableRun:
 
 
 def mapping_for(text: str, mappings: MappingOf) -> TableMapping | None:
-    """Return the mapping with which `text` is read as a table; None if its first line has none."""
+    """Return the mapping with which `text` is read as a table; None if its first line has none.
+
+    Raises TableError if the mappings cannot be read.
+    """
     header = header_of(text)
     return mappings(header) if header else None
+
+
+def has_mapping(text: str, mappings: MappingOf) -> bool:
+    """Return whether `text` is read as a table; not if the mappings cannot be read."""
+    try:
+        return mapping_for(text, mappings) is not None
+    except TableError:
+        return False
 
 
 def runs_in(text: str, mapping: TableMapping) -> list[TableRun]:

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Engine, NullPool, create_engine, event
 from sqlalchemy.exc import DBAPIError
 
 from app.output import make_private
-from app.store import errors, schema, stored_evidence
+from app.store import errors, schema, schema_upgrade, stored_evidence
 from app.store.database import PATIENCE, Database, patience_of
 from app.store.dialects import APPLICATION_ID
 from app.store.library_file import (
@@ -293,9 +293,9 @@ def _engine_for_writing(path: Path) -> Engine:
         # Read again inside the write transaction: another process may have upgraded it first.
         version = connection.exec_driver_sql("PRAGMA user_version").scalar()
         if version == 0:
-            schema.create(connection)
+            schema_upgrade.create(connection)
         elif version is not None and version < schema.FORMAT:
-            schema.upgrade(connection)
+            schema_upgrade.upgrade(connection)
             stored_evidence.write(connection)
     return engine
 

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, StaticPool, case, create_engine, func, insert
 
 from app.events import Event
 from app.formats import FormatError
-from app.store import packed_samples, record_reader, schema
+from app.store import packed_samples, record_reader, schema, schema_upgrade
 from app.store.database import PATIENCE, Database
 from app.store.errors import StoreError, damaged, lost
 from app.store.rows import Written
@@ -184,7 +184,7 @@ def _library_of(connection: Connection, run_id: str, without: frozenset[str] = f
         engine = create_engine("sqlite://", creator=lambda: memory, poolclass=StaticPool)
         with engine.begin() as copy:
             copy.exec_driver_sql("PRAGMA auto_vacuum = FULL")
-            schema.create(copy)
+            schema_upgrade.create(copy)
             for table, query in schema.rows_of_run(run_id):
                 if table.name not in without:
                     for rows in connection.execute(query).mappings().partitions(ROWS):

@@ -1,11 +1,9 @@
-"""Tables of the library, format 17. Any change of them needs a new format and a converter from this one.
+"""Tables of the library, format 17. Any change of them needs a new format, and a converter in schema_upgrade.py.
 
 A change that only adds tables or columns keeps READ_FORMAT, so that older programs can read the new library.
 """
 
-import json
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import Any
 
 import sqlalchemy
@@ -13,7 +11,6 @@ from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
-    Connection,
     Float,
     ForeignKey,
     Index,
@@ -21,16 +18,11 @@ from sqlalchemy import (
     MetaData,
     Select,
     Table,
-    delete,
-    insert,
-    inspect,
     select,
-    update,
 )
 from sqlalchemy.dialects import postgresql
-from sqlalchemy.schema import CreateColumn
 
-from app.store.dialects import dialect_of, insertion_order
+from app.store.dialects import insertion_order
 
 FORMAT = 17
 """Format required to write this library: a file's user_version."""
@@ -47,11 +39,11 @@ Integer = sqlalchemy.Integer().with_variant(BigInteger(), "postgresql")
 Text = sqlalchemy.Text().with_variant(postgresql.TEXT(collation="C"), "postgresql")
 """Text compared by bytes in any database, so that ids, times and hosts have one order."""
 
-_tables = MetaData()
+tables = MetaData()
 
 formats = Table(  # one row; without it, reading requires the user_version
     "formats",
-    _tables,
+    tables,
     Column("read_format", Integer, primary_key=True, autoincrement=False),
     Column("format", Integer),  # since format 16: FORMAT in a database without user_version
 )
@@ -63,7 +55,7 @@ def _run_id() -> Column[str]:
 
 runs = Table(
     "runs",
-    _tables,
+    tables,
     Column("id", Text, primary_key=True),
     Column("name", Text, nullable=False),
     Column("question", Text, nullable=False),
@@ -99,7 +91,7 @@ runs = Table(
 
 session_series = Table(  # since format 11
     "session_series",
-    _tables,
+    tables,
     Column("id", Text, primary_key=True),
     Column("plan", Text, nullable=False),  # JSON, with the number of sessions and the time between them
     Column("sessions", Integer),  # since format 12: the number of sessions in `plan`
@@ -111,7 +103,7 @@ session_series = Table(  # since format 11
 
 facts = Table(
     "facts",
-    _tables,
+    tables,
     Column("run_id", ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
     Column("host", Text, primary_key=True),
     Column("moment", Text, primary_key=True),
@@ -120,7 +112,7 @@ facts = Table(
 
 trials = Table(
     "trials",
-    _tables,
+    tables,
     Column("run_id", ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
     Column("id", Integer, primary_key=True, autoincrement=False),
     Column("host", Text, nullable=False),
@@ -143,7 +135,7 @@ trials = Table(
 
 findings = Table(
     "findings",
-    _tables,
+    tables,
     Column("id", Integer, primary_key=True),
     _run_id(),
     Column("trial", Integer),
@@ -165,7 +157,7 @@ findings = Table(
 
 verdicts = Table(  # since format 5
     "verdicts",
-    _tables,
+    tables,
     Column("id", Integer, primary_key=True),
     _run_id(),
     Column("step", Text),  # NULL in the verdict of the run
@@ -181,7 +173,7 @@ verdicts = Table(  # since format 5
 
 earlier_verdicts = Table(  # since format 16: those that a later version of the checks replaced
     "earlier_verdicts",
-    _tables,
+    tables,
     Column("id", Integer, primary_key=True),
     _run_id(),
     Column("step", Text),
@@ -197,7 +189,7 @@ earlier_verdicts = Table(  # since format 16: those that a later version of the 
 
 recalls = Table(  # since format 16: runs whose trust a later version of the checks changed
     "recalls",
-    _tables,
+    tables,
     Column("run_id", ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
     Column("was", Text, nullable=False),
     Column("now", Text, nullable=False),
@@ -209,7 +201,7 @@ recalls = Table(  # since format 16: runs whose trust a later version of the che
 
 unjudged = Table(  # since format 17: runs that keep their verdict, as the checks cannot judge them again
     "unjudged",
-    _tables,
+    tables,
     Column("run_id", ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
     Column("checks", Integer, nullable=False),  # their version
     Column("reason", Text, nullable=False),
@@ -217,7 +209,7 @@ unjudged = Table(  # since format 17: runs that keep their verdict, as the check
 
 metrics = Table(
     "metrics",
-    _tables,
+    tables,
     Column("id", Integer, primary_key=True),
     Column("name", Text, nullable=False),
     Column("title", Text, nullable=False),
@@ -229,7 +221,7 @@ metrics = Table(
 
 figures = Table(
     "figures",
-    _tables,
+    tables,
     Column("id", Integer, primary_key=True),
     _run_id(),
     Column("trial", Integer, nullable=False),
@@ -241,7 +233,7 @@ figures = Table(
 
 series = Table(
     "series",
-    _tables,
+    tables,
     Column("id", Integer, primary_key=True),
     _run_id(),
     Column("trial", Integer),  # NULL for telemetry
@@ -253,7 +245,7 @@ series = Table(
 
 sample_rows = Table(  # samples not packed yet: of a run under way, or of an older library; before format 16, samples
     "sample_rows",
-    _tables,
+    tables,
     Column("id", Integer, primary_key=True),
     Column("series", ForeignKey("series.id", ondelete="CASCADE"), nullable=False),
     Column("time", Float, nullable=False),
@@ -264,7 +256,7 @@ sample_rows = Table(  # samples not packed yet: of a run under way, or of an old
 
 sample_times = Table(  # since format 16: times of packed samples, shared by the series with the same times
     "sample_times",
-    _tables,
+    tables,
     Column("id", Integer, primary_key=True),
     _run_id(),
     Column("n", Integer, nullable=False),
@@ -276,7 +268,7 @@ sample_times = Table(  # since format 16: times of packed samples, shared by the
 
 packed_samples = Table(  # since format 16: see packed_samples.py
     "packed_samples",
-    _tables,
+    tables,
     Column("id", Integer, primary_key=True),  # ascending in order of arrival within a series
     Column("series", ForeignKey("series.id", ondelete="CASCADE"), nullable=False),
     Column("times", ForeignKey("sample_times.id", ondelete="CASCADE"), nullable=False),
@@ -289,7 +281,7 @@ packed_samples = Table(  # since format 16: see packed_samples.py
 
 series_statistics = Table(  # since format 10: of the series of counted trials, those older are computed when needed
     "series_statistics",
-    _tables,
+    tables,
     Column("series", ForeignKey("series.id", ondelete="CASCADE"), primary_key=True, autoincrement=False),
     Column("n", Integer),  # NULL, as the rest, where samples have no statistics
     Column("mean", Float),
@@ -299,7 +291,7 @@ series_statistics = Table(  # since format 10: of the series of counted trials, 
 
 output = Table(
     "output",
-    _tables,
+    tables,
     Column("id", Integer, primary_key=True),
     _run_id(),
     Column("trial", Integer, nullable=False),
@@ -310,7 +302,7 @@ output = Table(
 
 imported_outputs = Table(  # since format 15: outputs of tools that ran elsewhere, as they were read
     "imported_outputs",
-    _tables,
+    tables,
     Column("run_id", ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
     Column("name", Text, nullable=False),
     Column("sha256", Text, nullable=False),
@@ -319,7 +311,7 @@ imported_outputs = Table(  # since format 15: outputs of tools that ran elsewher
 
 baselines = Table(  # since format 4, in place of pins
     "baselines",
-    _tables,
+    tables,
     Column("id", Integer, primary_key=True),  # ascending in order of pinning
     Column("name", Text, nullable=False),
     Column("version", Integer, nullable=False),
@@ -332,7 +324,7 @@ baselines = Table(  # since format 4, in place of pins
 
 baseline_parts = Table(  # since format 4
     "baseline_parts",
-    _tables,
+    tables,
     Column("id", Integer, primary_key=True),
     Column("baseline", ForeignKey("baselines.id", ondelete="CASCADE"), nullable=False),
     Column("run_id", ForeignKey("runs.id", ondelete="CASCADE"), nullable=False),
@@ -344,7 +336,7 @@ baseline_parts = Table(  # since format 4
 
 calibrations = Table(  # since format 6: they outlive their run
     "calibrations",
-    _tables,
+    tables,
     Column("id", Integer, primary_key=True),
     Column("host", Text, nullable=False),
     Column("suite", Text, nullable=False),
@@ -355,7 +347,7 @@ calibrations = Table(  # since format 6: they outlive their run
 
 changes = Table(  # since format 2
     "changes",
-    _tables,
+    tables,
     Column("id", Integer, primary_key=True),
     _run_id(),
     Column("host", Text, nullable=False),
@@ -372,7 +364,7 @@ changes = Table(  # since format 2
 
 host_log = Table(  # since format 2
     "host_log",
-    _tables,
+    tables,
     Column("id", Integer, primary_key=True),
     Column("host", Text, nullable=False),
     Column("what", Text, nullable=False),
@@ -388,7 +380,7 @@ host_log = Table(  # since format 2
 
 workspaces = Table(  # since format 3: directories that may still be on a host; they outlive their run's rows
     "workspaces",
-    _tables,
+    tables,
     Column("nonce", Text, primary_key=True),
     Column("run_id", Text, nullable=False),
     Column("step", Text, nullable=False),
@@ -403,7 +395,7 @@ workspaces = Table(  # since format 3: directories that may still be on a host; 
 
 jobs = Table(  # since format 3: commands of trials, inserted before they start
     "jobs",
-    _tables,
+    tables,
     Column("directory", Text, primary_key=True),
     _run_id(),
     Column("trial", Integer, nullable=False),
@@ -424,7 +416,7 @@ jobs = Table(  # since format 3: commands of trials, inserted before they start
 
 configurations = Table(  # since format 12: suites with their parameter values, shared by all runs
     "configurations",
-    _tables,
+    tables,
     Column("id", Integer, primary_key=True),
     Column("digest", Text, nullable=False, unique=True),  # of the suite and of all values
     Column("suite", Text, nullable=False),
@@ -433,7 +425,7 @@ configurations = Table(  # since format 12: suites with their parameter values, 
 
 configuration_values = Table(  # since format 12
     "configuration_values",
-    _tables,
+    tables,
     Column("id", Integer, primary_key=True),
     Column("configuration", ForeignKey("configurations.id", ondelete="CASCADE"), nullable=False),
     Column("name", Text, nullable=False),
@@ -445,7 +437,7 @@ configuration_values = Table(  # since format 12
 
 run_summaries = Table(  # since format 12: derived from the other tables, so that a list reads neither plans nor facts
     "run_summaries",
-    _tables,
+    tables,
     Column("run_id", ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
     Column("name", Text, nullable=False),
     Column("question", Text, nullable=False),
@@ -477,7 +469,7 @@ run_summaries = Table(  # since format 12: derived from the other tables, so tha
 
 run_metrics = Table(  # since format 12: derived, the mean over the counted trials of a step on a host
     "run_metrics",
-    _tables,
+    tables,
     Column("id", Integer, primary_key=True),
     _run_id(),
     Column("step", Text, nullable=False),
@@ -491,7 +483,7 @@ run_metrics = Table(  # since format 12: derived, the mean over the counted tria
 
 annotations = Table(  # since format 12: what the user added to a run
     "annotations",
-    _tables,
+    tables,
     Column("run_id", ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
     Column("name", Text, nullable=False),  # in place of the plan's; may be empty
     Column("note", Text, nullable=False),
@@ -501,7 +493,7 @@ annotations = Table(  # since format 12: what the user added to a run
 
 locks = Table(  # since format 15: runs that cannot be deleted; not a part of annotations, which are replaced as a whole
     "locks",
-    _tables,
+    tables,
     Column("run_id", ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
     Column("reason", Text, nullable=False),
     Column("locked", Text, nullable=False),
@@ -509,14 +501,14 @@ locks = Table(  # since format 15: runs that cannot be deleted; not a part of an
 
 saved_searches = Table(  # since format 12
     "saved_searches",
-    _tables,
+    tables,
     Column("name", Text, primary_key=True),
     Column("search", Text, nullable=False),
 )
 
 investigations = Table(  # since format 16: they outlive their runs
     "investigations",
-    _tables,
+    tables,
     Column("id", Text, primary_key=True),
     Column("name", Text, nullable=False),
     Column("changed", Text, nullable=False),
@@ -535,7 +527,7 @@ LARGE = frozenset({*(table.name for table in SAMPLES), sample_times.name, output
 
 def rows_of_run(run_id: str) -> Iterator[tuple[Table, Select[Any]]]:
     """Yield the tables with rows of a run and the query for them, parents first. Excludes baselines of the run."""
-    for table in _tables.sorted_tables:
+    for table in tables.sorted_tables:
         rows = select(table).order_by(insertion_order(table))
         if table is runs:
             yield table, rows.where(runs.c.id == run_id)
@@ -547,62 +539,3 @@ def rows_of_run(run_id: str) -> Iterator[tuple[Table, Select[Any]]]:
             continue  # written anew
         elif "run_id" in table.c and table is not baseline_parts:
             yield table, rows.where(table.c.run_id == run_id)
-
-
-def upgrade(connection: Connection) -> None:
-    """Upgrade a library of any older format: add missing tables and columns, convert pins to baselines.
-
-    Formats 2 to 17 only added tables, columns, indexes and views, so that no steps in between are needed. Summaries
-    before SUMMARY_FORMAT are written anew later: run_summaries.complete(). Samples before format 16 are packed later:
-    packed_samples.pack(). Their table is renamed so that an older program that has the library open fails to read
-    samples, rather than finds none. Views are made last: a table that a view reads cannot be altered.
-    """
-    dialect_of(connection).drop_views(connection)
-    if inspect(connection).has_table("samples"):
-        connection.exec_driver_sql(f"ALTER TABLE samples RENAME TO {sample_rows.name}")
-    _tables.create_all(connection)
-    for table in _tables.sorted_tables:
-        stored = {column["name"] for column in inspect(connection).get_columns(table.name)}
-        for column in table.columns:
-            if column.name not in stored:
-                described = CreateColumn(column).compile(dialect=connection.dialect)
-                connection.exec_driver_sql(f"ALTER TABLE {table.name} ADD COLUMN {described}")
-        for index in table.indexes:
-            index.create(connection, checkfirst=True)
-    if dialect_of(connection).stored_format(connection) < SUMMARY_FORMAT:
-        connection.execute(delete(run_summaries))
-    _count_sessions(connection)
-    if inspect(connection).has_table("pins"):  # before format 4
-        connection.exec_driver_sql(
-            "INSERT INTO baselines (id, name, version, size) SELECT id, name, 1, 1 FROM pins ORDER BY id"
-        )
-        connection.exec_driver_sql(
-            "INSERT INTO baseline_parts (baseline, run_id, part) SELECT id, run_id, '' FROM pins ORDER BY id"
-        )
-        connection.exec_driver_sql("DROP TABLE pins")
-    _write_formats(connection)
-
-
-def _count_sessions(connection: Connection) -> None:
-    """Store the number of sessions of each series of format 11."""
-    table = session_series
-    for series, text in connection.execute(select(table.c.id, table.c.plan).where(table.c.sessions.is_(None))).all():
-        with suppress(ValueError, TypeError, KeyError):  # a malformed plan
-            number = int(json.loads(text)["repetition"]["sessions"])
-            connection.execute(update(table).where(table.c.id == series).values(sessions=number))
-
-
-def create(connection: Connection) -> None:
-    """Create the tables of an empty library."""
-    _tables.create_all(connection)
-    _write_formats(connection)
-
-
-def _write_formats(connection: Connection) -> None:
-    """Store the formats required to write and to read this library."""
-    dialect = dialect_of(connection)
-    dialect.complete_tables(connection, _tables.sorted_tables)
-    dialect.create_views(connection)
-    connection.execute(delete(formats))
-    connection.execute(insert(formats).values(read_format=READ_FORMAT))
-    dialect.store_format(connection, FORMAT)

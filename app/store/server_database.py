@@ -17,7 +17,7 @@ from sqlalchemy import Connection, Engine, QueuePool, create_engine, event, sele
 from sqlalchemy.exc import DBAPIError
 
 from app.library_location import ServerUrl
-from app.store import errors, schema, stored_evidence
+from app.store import errors, schema, schema_upgrade, stored_evidence
 from app.store.database import PATIENCE, Database, is_adding, patience_of, with_patience
 from app.store.dialects import APPLICATION_ID, LIBRARY_LOCK, dialect_of
 from app.store.rows import Written
@@ -192,9 +192,9 @@ class ServerDatabase(Database):
         if found is None:
             self._refuse_foreign(connection)
             connection.exec_driver_sql(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
-            schema.create(connection)
+            schema_upgrade.create(connection)
         else:
-            schema.upgrade(connection)
+            schema_upgrade.upgrade(connection)
             stored_evidence.write(connection)
 
     def _formats(self, connection: Connection) -> tuple[int, int] | None:

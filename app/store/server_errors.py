@@ -21,6 +21,11 @@ _BUSY = frozenset({"55P03", "40001", "40P01"})
 _LOST = ("08", "57P", "25P03", "53300")
 """Beginnings of the codes of lost, ended and refused connections."""
 
+_OTHER_REASONS = re.compile(
+    r"does not exist|not permitted|too many|remaining connection|the database system|connection"
+)
+"""Words of English messages of a server after the password was accepted (postinit.c, postmaster.c), and of libpq."""
+
 _SIGN_IN = "Store it with benchwright store login, write it to ~/.pgpass (mode 0600), or set PGPASSWORD."
 
 
@@ -50,10 +55,15 @@ def translated(error: BaseException | None, url: ServerUrl) -> StoreError:
 
 
 def _is_about_password(error: BaseException | None, reason: str) -> bool:
-    """Return whether a connection failed for want of the right password: libpq has no code for that."""
-    if not isinstance(error, psycopg.OperationalError):
+    """Return whether a connection failed for want of the right password: libpq has no code for that.
+
+    A server may translate its messages: then any failure after the password was sent counts, as the reason is shown.
+    """
+    if not isinstance(error, psycopg.OperationalError) or error.sqlstate is not None:
         return False
-    return (error.pgconn is not None and error.pgconn.needs_password) or "password" in reason
+    if (error.pgconn is not None and error.pgconn.needs_password) or "password" in reason:
+        return True
+    return error.pgconn is not None and error.pgconn.used_password and not _OTHER_REASONS.search(reason)
 
 
 def _remedy(reason: str) -> str:

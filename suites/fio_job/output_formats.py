@@ -90,6 +90,7 @@ def fio_formats() -> tuple[OutputFormat, ...]:
             line=_LINE,
             read=_with_paths(checked(_read_text_output, text_contradictions)),
             begun=_TEXT_START,
+            prints_dots=True,
         ),
         OutputFormat(title="fio terse", first=_TERSE, read=checked(_read_terse_output, terse_contradictions)),
         OutputFormat(

@@ -157,7 +157,9 @@ def iperf_formats(suite: Suite) -> tuple[OutputFormat, ...]:
         for one in by_text(output, command):
             seconds = max(ends, default=0.0)
             whole = seconds > 0 and one.parsed.complete  # else the rest may be missing in the text only
-            yield replace(one, seconds=seconds + _omitted(one.stated) if whole else None)
+            # Without a line of an interval, the summary alone says how long the test was.
+            stated = {"time": float(round(seconds)), **one.stated} if whole and seconds >= 1 else one.stated
+            yield replace(one, stated=stated, seconds=seconds + _omitted(one.stated) if whole else None)
 
     def read_documents(output: str, command: str | None) -> Iterable[ToolOutput]:
         for content in _tests(output):

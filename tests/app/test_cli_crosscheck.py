@@ -62,6 +62,7 @@ def test_calibrations_are_listed_and_forgotten(store: Path) -> None:
     assert [(one["metric"], one["margin"]) for one in listed["sessions"]] == [("iops", 0.02), ("latency_p99", 0.10)]
     assert listed["sessions"][0]["session_cov"] is None
     assert call(store, "calibrate", "web-1", "--forget").stdout == "Calibrations deleted: 1\n"
+    assert json.loads(call(store, "calibrate", "web-1", "--forget", "--json").stdout) == {"host": "web-1", "deleted": 0}
     assert call(store, "calibrate", "web-1", "--list").stdout == MESSAGES["there_is_no_calibration"]
 
 

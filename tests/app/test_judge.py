@@ -137,6 +137,35 @@ def test_the_summary_alone_is_read_and_its_missing_end_named() -> None:
     assert "output-incomplete" in ids(one)
 
 
+@pytest.mark.parametrize("mark", ["[...]", "...", "<snip>", "…", "--8<--"])
+@pytest.mark.parametrize("name", ["iperf3/3.12/tcp_P4_text", "ioping/1.3/direct", "fio/3.7/normal_final"])
+def test_lines_that_were_left_out_are_named(name: str, mark: str) -> None:
+    lines = captured(f"{name}.stdout").splitlines()
+    bare, third = only("\n".join(lines)), len(lines) // 3
+    one = only("\n".join((*lines[:third], mark, *lines[third + 3 :])))
+    assert ("output-incomplete" in ids(one)) is not (
+        name.startswith("fio") and mark == "..."
+    )  # fio prints these itself
+    assert ids(one) - {"output-incomplete"} == ids(bare)
+
+
+def test_a_summary_without_the_intervals_has_not_ended_early() -> None:
+    lines = captured("iperf3/3.9/tcp_text.stdout").splitlines()
+    one = only("\n".join(line for line in lines if "sec" not in line or "er" in line))
+    assert one.verdict.trust is Trust.UNVERIFIED
+    assert one.found.output.stated["time"] == 3
+
+
+def test_numbers_alone_are_of_no_tool() -> None:
+    assert "mtr" not in judged("0.012 0.034 0.120\n" * 3).problem
+
+
+def test_the_dots_between_jobs_are_of_fio() -> None:
+    text = captured("fio-text/3.33/clones.stdout")
+    assert "\n...\n" in text
+    assert "output-incomplete" not in ids(judged(text).outputs[0])
+
+
 def test_documents_of_one_run_are_one_result_and_of_two_runs_two() -> None:
     every_second = captured("fio/2.21/jsonplus_status1.stdout")
     assert len(judged(every_second).outputs) == 1

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 
+import psycopg
 import pytest
 from click.testing import CliRunner, Result
 
@@ -13,6 +14,7 @@ from app.library_location import ServerUrl, location_of
 from app.services import Workstation
 from app.store import server_connection
 from app.store.errors import PasswordError, StoreError
+from app.store.server_errors import translated
 from app.system_keyring import SERVICE, SystemKeyring
 from tests.app.keyring_in_memory import KeyringInMemory
 from tests.messages import messages
@@ -100,6 +102,20 @@ def test_a_wrong_or_missing_password_is_not_stored(server: Server, keyring: Keyr
     locked = run("store", "login", with_password(server, "secret"))
     assert (locked.exit_code, "is not stored" in locked.output) == (2, True), locked.output
     assert keyring.kept == {}
+
+
+def test_a_wrong_password_is_recognised_in_any_language(server: Server, keyring: KeyringInMemory) -> None:
+    """The text is that of a server with lc_messages = de_DE.UTF-8; few computers have that locale."""
+    url = location_of(with_password(server, "wr0ng"))
+    assert isinstance(url, ServerUrl)
+    with pytest.raises(psycopg.OperationalError) as refused:
+        server_connection.connect(url)
+    error = refused.value
+    head = str(error).partition("FATAL:")[0]
+    error.args = (f"{head}FATAL:  Passwort-Authentifizierung für Benutzer »benchwright« fehlgeschlagen",)
+    assert isinstance(translated(error, url), PasswordError)
+    error.args = (f'{head}FATAL:  database "other" does not exist',)
+    assert not isinstance(translated(error, url), PasswordError)
 
 
 def test_the_keyring_is_the_last_source(

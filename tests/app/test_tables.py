@@ -30,6 +30,7 @@ ROLES = (
     *("--map", "IOPS=iops:IOPS:higher", "--map", "p99 (ms)=latency_p99:ms:lower", "--map", "*=ignore"),
 )
 MESSAGES = messages("app", "test_tables")
+DD = Path(__file__).parents[1] / "data/dd/9.1/urandom_progress.stderr"
 ONE = {"x": "speed:MB/s:higher", "*": "ignore"}
 
 
@@ -194,12 +195,24 @@ def test_a_mapping_is_stored_exactly(tmp_path: Path) -> None:
     assert mapping_of(mapping.text()).text() == mapping.text()
     saved = SavedMappings(tmp_path / MAPPINGS_FILE)
     assert saved.keep(mapping) == mapping
-    assert saved.find(["v", "m", "d", "a=b"]) == mapping
+    find = saved.finder()
+    assert find(["v", "m", "d", "a=b"]) == mapping
+    assert find(["v"]) is None
     with pytest.raises(TableError, match="No mapping is named"):
         saved.forget("other")
     (tmp_path / MAPPINGS_FILE).write_text("[mine]\nheader = 5\n")
     with pytest.raises(TableError, match="mine"):
         saved.read()
+
+
+def test_damaged_mappings_keep_only_tables_from_being_read(tmp_path: Path) -> None:
+    (tmp_path / MAPPINGS_FILE).write_text("[mine]\nheader = 5\n")
+    find = SavedMappings(tmp_path / MAPPINGS_FILE).finder()
+    table = judged_bytes("table.csv", b"host,ms\na,5\nb,6\n", mappings=find)
+    assert not table.outputs
+    assert not table.unmapped  # a new mapping cannot be stored either
+    assert "mine" in table.problem
+    assert judged_bytes("copy.txt", DD.read_bytes(), mappings=find).outputs
 
 
 @pytest.mark.parametrize(

@@ -101,8 +101,9 @@ def test_each_proposed_command_works_as_printed(lab: LabHost, tmp_path: Path, mo
     assert refused.status == FAILED
     assert "has commands or files on" in refused.err
     forgetting = proposed(refused.err)
-    forgotten = benchwright(*forgetting)
+    forgotten = benchwright(*forgetting, "--json")
     assert (forgotten.status, forgetting[-1]) == (DONE, "--forget")
+    assert (forgotten.json["state"], forgotten.json["hosts"]) == ("partial", ["lab"])
     assert proposed(forgotten.err) == ["--store", "own runs.sqlite3", "hosts", "leftovers", "lab"]
     assert benchwright(*attaching[:3], "--list").out == "No detached runs.\n"
 

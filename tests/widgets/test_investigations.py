@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.investigation import CONCLUSION, QUESTION, Investigation, text_entry
+from app.paths import unstored_path
 from app.services import Workstation
 from suites.verdict import Trust
 from tests.small_disk import fill, small_disk
@@ -18,7 +19,7 @@ from widgets import jobs
 from widgets.investigations.add_dialog import EACH, AddDialog
 from widgets.investigations.investigation_page import InvestigationPage
 from widgets.investigations.text_guard import UnstoredDialog
-from widgets.investigations.unstored_texts import text_of
+from widgets.investigations.text_storage import text_of
 from widgets.library.library_page import LibraryPage
 from widgets.main_window import MainWindow
 from widgets.page import PageName
@@ -175,7 +176,7 @@ def test_what_a_full_disk_cannot_store_is_shown_and_saved_elsewhere(
     assert window.isVisible()
     page.entries.selectRow(0)
     assert (page.note.toPlainText(), page.conclusion.toPlainText()) == (note, conclusion)
-    window._typed.save(text_of(page.unstored), tmp_path / "kept.txt")
+    window._typed.save(text_of(page.storage.unstored), tmp_path / "kept.txt")
     qtbot.waitUntil(lambda: not window.isVisible())
     assert note in (tmp_path / "kept.txt").read_text()
     assert conclusion in (tmp_path / "kept.txt").read_text()
@@ -217,6 +218,32 @@ def test_a_refused_text_is_asked_about_and_closing_without_it_keeps_the_other(
     dialog.accept_button.click()
     qtbot.waitUntil(lambda: not window.isVisible())
     assert workstation.investigation(found.id).question == "Theirs?"
+
+
+@pytest.mark.parametrize("asked_before", [False, True])
+def test_a_signal_asks_nothing_and_leaves_a_refused_text_in_a_file(
+    qtbot: QtBot,
+    window: MainWindow,
+    page: InvestigationPage,
+    workstation: Workstation,
+    found: Investigation,
+    *,
+    asked_before: bool,
+) -> None:
+    page.question.setPlainText("Ours?")
+    workstation.change_investigation(found.id, lambda one: one.written(QUESTION, "Theirs?"))
+    if asked_before:
+        close_and_wait(qtbot, window)
+    window.end()
+    qtbot.waitUntil(lambda: not window.isVisible())
+    assert not any(one.isVisible() for one in window.findChildren(UnstoredDialog))
+    (left,) = unstored_path().iterdir()
+    assert "Ours?" in left.read_text()
+    assert left.stat().st_mode & 0o077 == 0
+    page.activated()
+    settle(qtbot)
+    assert str(left) in page.notice.text()
+    left.unlink()
 
 
 def test_two_windows_lose_nothing(

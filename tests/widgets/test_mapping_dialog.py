@@ -142,6 +142,24 @@ def test_a_table_with_a_mapping_names_it_and_its_columns_can_be_changed(
     assert (kept.name, kept.columns["Note"], kept.decimal) == ("disk", "test", Decimal.POINT)
 
 
+def test_a_mapping_is_forgotten_and_can_be_saved_again(
+    qtbot: QtBot, page: JudgePage, workstation: Workstation, tmp_path: Path
+) -> None:
+    columns = {**MAPPING, "p99 (ms)": "ignore"}
+    workstation.saved_mappings.keep(TableMapping(frozenset(columns), columns, Decimal.POINT, "disk"))
+    dropped(qtbot, page, file_of(tmp_path))
+    click(qtbot, page.columns_button)
+    dialog = dialog_of(page)
+    assert "“disk”" in page.summary.text()
+    click(qtbot, dialog.forget_button)
+    assert workstation.saved_mappings.read() == []
+    assert "“disk”" not in page.summary.text()
+    assert dialogs(page) == [dialog]
+    click(qtbot, dialog.save_button)
+    assert [one.name for one in workstation.saved_mappings.read()] == ["disk"]
+    assert "“disk”" in page.summary.text()
+
+
 def test_a_table_whose_columns_changed_meanwhile_is_mapped_anew(
     qtbot: QtBot, page: JudgePage, workstation: Workstation, tmp_path: Path
 ) -> None:

@@ -1,7 +1,6 @@
 """Investigations page: questions, each with its entries in order, notes and a conclusion."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
@@ -25,7 +24,7 @@ from suites.quantities import count_text
 from widgets.export_dialog import safe_name
 from widgets.investigations.entry_table import EntryTable
 from widgets.investigations.saved_text import SavedText
-from widgets.investigations.unstored_texts import UnstoredText
+from widgets.investigations.text_storage import SLOWEST, TextKey, TextStorage, left_texts
 from widgets.jobs import BackgroundJob
 from widgets.library.run_dialogs import TextQuestion
 from widgets.page import Page
@@ -50,9 +49,6 @@ LIST: tuple[TableColumn[Investigation], ...] = (
     TableColumn("Changed", lambda one: one.changed[:10], key=lambda one: one.changed, tone="muted", hide_order=1),
 )
 
-SLOWEST = 30.0
-"""Seconds that a text waits at most for one that is being stored."""
-
 Change = Callable[[Investigation], Investigation]
 
 
@@ -62,7 +58,6 @@ class InvestigationPage(Page):
     show_run_requested = Signal(str)
     compare_requested = Signal(list)
     library_requested = Signal()
-    settled = Signal()  # no text is being stored any more
 
     def __init__(self, workstation: Workstation, asker: Asker, undo: UndoStack | None = None) -> None:
         super().__init__(workstation, asker)
@@ -73,12 +68,12 @@ class InvestigationPage(Page):
         self._shown: Investigation | None = None
         self._entry = ""  # the id of that whose note is shown
         self._unreadable: Sequence[UnreadableInvestigation] = ()
+        self._left: Sequence[Path] = ()
         self._wanted = ""
         self._results: dict[str, EntryResult] = {}
         self._reading: BackgroundJob | None = None
         self._listing: BackgroundJob | None = None
-        self._saving: set[BackgroundJob] = set()
-        self._unstored: dict[tuple[str, str], UnstoredText] = {}  # by investigation and place, as in text()
+        self.storage = TextStorage(workstation, self._field, self)
         self.list: Table[Investigation] = Table("Investigations", TableModel(LIST), identity=lambda one: one.id)
         self.entries = EntryTable()
         self.question = SavedText("Question", "What is to be answered?", 2)
@@ -116,7 +111,7 @@ class InvestigationPage(Page):
     def activated(self) -> None:
         """Read the investigations and all results again."""
         self.notice.hide()
-        self._unreadable = ()
+        self._unreadable = self._left = ()
         self._results.clear()
         self.follow()
 
@@ -124,7 +119,7 @@ class InvestigationPage(Page):
         """Read the investigations, which may have changed, and the results of the shown one."""
         workstation = self.workstation
         job = self._listing = BackgroundJob(
-            lambda: (workstation.investigations(), workstation.unreadable_investigations()), self
+            lambda: (workstation.investigations(), workstation.unreadable_investigations(), left_texts()), self
         )
         job.returned.connect(lambda found: self._show_list(*found) if job is self._listing else None)
         job.start(failed=self._fail)
@@ -138,27 +133,21 @@ class InvestigationPage(Page):
         """Store what was typed, also what could not be stored before; return what is being stored."""
         for field in (self.question, self.note, self.conclusion):
             field.save()
-        for key, one in tuple(self._unstored.items()):
-            if one.error is not None and not one.conflicts and self._field(key) is None:
-                self._store(key, replace(one, error=None))
-        return tuple(self._saving)
+        return self.storage.retry()
 
-    @property
-    def is_settled(self) -> bool:
-        """Whether no text is being stored."""
-        return not self._saving
-
-    @property
-    def unstored(self) -> Sequence[UnstoredText]:
-        """What was typed, as of the last flush(), and is not stored."""
-        for key in tuple(self._unstored):
-            self._forget_withdrawn(key)
-        return tuple(self._unstored.values())
-
-    def _show_list(self, found: Sequence[Investigation], unreadable: Sequence[UnreadableInvestigation]) -> None:
+    def _show_list(
+        self, found: Sequence[Investigation], unreadable: Sequence[UnreadableInvestigation], left: Sequence[Path]
+    ) -> None:
         self._found = found
+        if left and left != self._left:
+            self.notice.show_message(
+                "warning",
+                f"Texts that could not be stored when Benchwright was ended are in {left[0]}",
+                "Copy what you need from the file, then delete it.",
+            )
+        self._left = left
         self._show_unreadable(unreadable)
-        self._stack.setCurrentIndex(1 if found or unreadable else 0)
+        self._stack.setCurrentIndex(1 if found or unreadable or left else 0)
         self.list.show_rows(found)
         if self._wanted or (found and self.list.current() is None):
             self.list.select(self._wanted or found[0].id)
@@ -185,8 +174,10 @@ class InvestigationPage(Page):
             self.flush()
         self._shown = current
         self._body.setEnabled(current is not None)
+        number = "" if current is None else current.id
         for field, where in ((self.question, QUESTION), (self.conclusion, CONCLUSION)):
-            self._show_text(field, where, "" if current is None else current.text(where), other=other)
+            stored = "" if current is None else current.text(where)
+            self.storage.show(field, (number, where), stored, other=other)
         if other:
             self._results.clear()
         self._show_entries()
@@ -208,7 +199,8 @@ class InvestigationPage(Page):
         if other:
             self.note.save()
         self._entry = number
-        self._show_text(self.note, number, "" if row is None else row.entry.note, other=other)
+        key = ("" if self._shown is None else self._shown.id, number)
+        self.storage.show(self.note, key, "" if row is None else row.entry.note, other=other)
         self.note.setEnabled(row is not None)
         what = "Text" if row is not None and row.entry.kind is EntryKind.TEXT else "Note"
         self.note_title.setText(f"{what} of entry {row.number}" if row is not None else "Note")
@@ -340,79 +332,16 @@ class InvestigationPage(Page):
     def _save(self, where: str, text: str, base: str) -> None:
         """Store a text that was typed."""
         if (shown := self._shown) is not None and where:
-            key, names = (shown.id, where), {QUESTION: "Question", CONCLUSION: "Conclusion"}
+            names = {QUESTION: "Question", CONCLUSION: "Conclusion"}
             title = f"{names.get(where) or self.note_title.text()} of “{shown.name}”"
-            earlier = self._unstored.get(key)
-            bases = () if earlier is None or earlier.conflicts else earlier.bases  # that may not be stored itself
-            self._store(key, UnstoredText(title, text, (base, *bases)))
+            self.storage.store((shown.id, where), title, text, base)
 
-    def _store(self, key: tuple[str, str], new: UnstoredText) -> None:
-        """Store a text in the background; it is kept until it is stored."""
-        (number, where), store, before = key, self.workstation.change_investigation, tuple(self._saving)
-
-        def changed(now: Investigation) -> Investigation:
-            stored = now.text(where)
-            return now.written(where, new.text, stored if stored in new.bases else new.bases[0])
-
-        def work() -> tuple[Investigation, Investigation]:
-            for earlier in before:  # of this text, perhaps
-                earlier.wait(SLOWEST)
-            return store(number, changed)
-
-        def finish() -> None:
-            self._saving.discard(job)
-            if not self._saving:
-                self.settled.emit()
-
-        self._unstored[key] = new
-        if (field := self._field(key)) is not None:
-            field.take_saved(new.text)
-        job = BackgroundJob(work, self)
-        self._saving.add(job)
-        job.start(
-            lambda made: self._take_stored(key, new, made[1]), lambda error: self._take_refused(key, new, error),
-            finished=finish,
-        )  # fmt: skip
-
-    def _take_stored(self, key: tuple[str, str], new: UnstoredText, found: Investigation) -> None:
-        if self._unstored.get(key) is new:  # nothing else was typed since
-            del self._unstored[key]
-        self._take_changed(found)
-
-    def _take_refused(self, key: tuple[str, str], new: UnstoredText, error: BenchwrightError) -> None:
-        field = self._field(key)
-        if self._unstored.get(key) is new:
-            kept = self._unstored[key] = new.failed(error)
-            if field is not None:
-                field.take_refused(kept.bases[0], held=kept.conflicts)
-        kept_where = "" if field is not None else f" {new.title} is kept until the window is closed."
-        self._fail(BenchwrightError(error.message, f"{error.remedy}{kept_where}".strip()))
-
-    def _field(self, key: tuple[str, str]) -> SavedText | None:
+    def _field(self, key: TextKey) -> SavedText | None:
         """Return the field that shows the text of an investigation and a place, if one does."""
         number, where = key
         if self._shown is None or self._shown.id != number:
             return None
         return {QUESTION: self.question, CONCLUSION: self.conclusion, self._entry: self.note}.get(where)
-
-    def _show_text(self, field: SavedText, where: str, stored: str, *, other: bool) -> None:
-        """Show what is stored, or what was typed and is not; `other` if the field has shown another content."""
-        key = ("" if self._shown is None else self._shown.id, where)
-        if not other:
-            self._forget_withdrawn(key)
-        kept = self._unstored.get(key)
-        if kept is None:
-            field.show_text(stored, other=other)
-        elif other:
-            field.show_text(kept.text.strip(), other=True)
-            if kept.error is not None:
-                field.take_refused(kept.bases[0], held=kept.conflicts)
-
-    def _forget_withdrawn(self, key: tuple[str, str]) -> None:
-        """Forget a text that was not stored if the user has made it again what is stored."""
-        kept, field = self._unstored.get(key), self._field(key)
-        if kept is not None and kept.error is not None and field is not None and not field.unsaved:
-            del self._unstored[key]
 
     def _fail(self, error: BenchwrightError) -> None:
         if not self.report_damage(error):
@@ -461,6 +390,8 @@ class InvestigationPage(Page):
     # Building
 
     def _connect(self) -> None:
+        self.storage.stored.connect(self._take_changed)
+        self.storage.refused.connect(self._fail)
         self.list.moved.connect(self._show_current)
         self.entries.moved.connect(self._show_entry)
         self.entries.activated.connect(lambda _index: self._open())

@@ -1,6 +1,8 @@
 """Asks what becomes of texts that are not stored when the window closes."""
 
+import logging
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,9 +11,10 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from app.output import write_whole
+from app.paths import unstored_path
 from suites.errors import BenchwrightError
 from suites.quantities import count_text
-from widgets.investigations.unstored_texts import UnstoredText, text_of
+from widgets.investigations.text_storage import UnstoredText, text_of
 from widgets.jobs import BackgroundJob
 from widgets.parts.controls import push_button
 from widgets.parts.dialogs import QuestionDialog, ask_for_file, button_row, opened
@@ -23,6 +26,8 @@ SAVING = 3.0
 """Seconds after which a closing window asks about texts that are still being stored."""
 
 LINES = 8
+
+log = logging.getLogger(__name__)
 
 
 class UnstoredDialog(QuestionDialog):
@@ -60,6 +65,7 @@ class TextGuard:
         self._waiting: InvestigationPage | None = None
         self._dialog: UnstoredDialog | None = None
         self._given_up = ""
+        self._unattended = False
         self._clock = QTimer(window, singleShot=True, interval=round(SAVING * 1000))
         self._clock.timeout.connect(self._ask)
 
@@ -69,19 +75,37 @@ class TextGuard:
         if page is None or self._waiting is not None:
             return page is None
         page.flush()
-        texts = page.unstored
+        texts = page.storage.unstored
         if not texts or text_of(texts) == self._given_up:
             return True
         self._waiting = page
-        page.settled.connect(self._go_on)
+        page.storage.settled.connect(self._go_on)
         self._clock.start()
-        if page.is_settled:  # each was refused before
+        if page.storage.is_settled:  # each was refused before
             self._ask()
         return False
 
+    def ask_nothing(self) -> None:
+        """Write what is not stored to a file, without a question, when the window closes: a signal has ended it."""
+        self._unattended = True
+        if self._dialog is not None and self._waiting is not None:
+            self._leave(text_of(self._waiting.storage.unstored))
+
+    def _leave(self, text: str) -> None:
+        """Write a text to a file that the next start names, and close the window."""
+        path = unstored_path() / f"{datetime.now().astimezone():%Y-%m-%d-%H%M%S}.txt"
+
+        def fail(error: BenchwrightError) -> None:
+            log.error("Texts of investigations are lost: %s", error)
+            self._close_without(text)
+
+        BackgroundJob(lambda: write_whole(path, text.encode(), private=True), self._window).start(
+            lambda _path: self._close_without(text), fail
+        )
+
     def _go_on(self) -> None:
         """Close the window if all is stored, else ask."""
-        if self._waiting is not None and not self._waiting.unstored:
+        if self._waiting is not None and not self._waiting.storage.unstored:
             self._end()
             self._window.close()
         else:
@@ -91,7 +115,10 @@ class TextGuard:
         self._clock.stop()
         if self._waiting is None or self._dialog is not None:
             return
-        texts = self._waiting.unstored
+        texts = self._waiting.storage.unstored
+        if self._unattended:
+            self._leave(text_of(texts))
+            return
         dialog = self._dialog = UnstoredDialog(texts, lambda: self._choose_file(text_of(texts)), self._window)
         dialog.accepted.connect(lambda: self._close_without(text_of(texts)))
         dialog.rejected.connect(self._keep_open)
@@ -103,7 +130,7 @@ class TextGuard:
         dialog, self._dialog = self._dialog, None
         self._clock.stop()
         if page is not None:
-            page.settled.disconnect(self._go_on)
+            page.storage.settled.disconnect(self._go_on)
         if dialog is not None and dialog.isVisible():  # the texts were stored meanwhile
             dialog.blockSignals(True)
             dialog.hide()

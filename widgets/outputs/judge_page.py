@@ -242,7 +242,7 @@ class JudgePage(Page):
     def _judge(self, sources: Sequence[Source]) -> None:
         self._sources, self._rows = tuple(sources), []
         self.table.show_rows(self._rows)
-        find = self.workstation.saved_mappings.find
+        find = self.workstation.saved_mappings.finder()
         job = BackgroundJob(lambda: _judged(self._sources, self._host, find), self)
         self._start(job, self._take_files, lambda: None if job.cancelled else self._ask_unmapped())
 
@@ -251,8 +251,10 @@ class JudgePage(Page):
         row = self.table.current()
         if row is None or not row.is_table:
             return
+        self._asked.add(row.file.source.sha256)
         dialog = MappingDialog(self.workstation, row.origin, row.file.source.name, row.file.mapping, self)
         dialog.mapped.connect(lambda _mapping: self._judge(self._sources))
+        dialog.forgotten.connect(lambda: self._judge(self._sources))
         opened(dialog)
 
     def _ask_unmapped(self) -> None:
@@ -260,7 +262,6 @@ class JudgePage(Page):
         unmapped = (row for row in self._rows if row.file.unmapped and row.file.mapping is None)
         row = next((row for row in unmapped if row.file.source.sha256 not in self._asked), None)
         if row is not None and self.isVisible():
-            self._asked.add(row.file.source.sha256)
             self.table.select(id(row))
             self.map_columns()
 

@@ -153,6 +153,9 @@ class MappingDialog(QDialog):
     mapped = Signal(object)
     """A mapping was saved: the TableMapping."""
 
+    forgotten = Signal()
+    """The known mapping was deleted; the dialog stays open, so that it can be saved again."""
+
     def __init__(
         self,
         workstation: Workstation,
@@ -187,6 +190,9 @@ class MappingDialog(QDialog):
         )
         self.save_button = push_button("Save and judge", self._save, primary=True, default=True, enabled=False)
         self.close_button = push_button("Cancel", self.reject, autoDefault=False)
+        self.forget_button = push_button("Forget mapping", lambda _checked: self._forget(), autoDefault=False)
+        self.forget_button.setVisible(known is not None)
+        self._known = "" if known is None else known.name
         self._fill_choices()
         self._arrange(name)
         self._connect()
@@ -272,6 +278,19 @@ class MappingDialog(QDialog):
     def _fail_to_save(self, error: BenchwrightError) -> None:
         self.notice.show_error(error)
         self.save_button.setEnabled(True)
+
+    def _forget(self) -> None:
+        """Delete the known mapping."""
+        kept, name = self._workstation.saved_mappings, self._known
+        self.forget_button.setEnabled(False)
+        BackgroundJob(lambda: kept.forget(name), self).start(
+            lambda _none: self._take_forgotten(), self.notice.show_error
+        )
+
+    def _take_forgotten(self) -> None:
+        self.notice.show_message("info", f"The mapping “{self._known}” is forgotten.", "Save it to remember it again.")
+        self.close_button.setText("Close")
+        self.forgotten.emit()
 
     def _end(self, mapping: TableMapping) -> None:
         self.mapped.emit(mapping)
@@ -392,7 +411,8 @@ class MappingDialog(QDialog):
         )  # fmt: skip
         rows = dialog_column(self, f"Columns of {name}")
         fill(rows, Text(EXPLANATION, Tone.MUTED), (self.columns, 3), editor, (self.preview, 2))
-        fill(rows, self.outcome, self.notice, below, button_row(None, self.save_button, self.close_button))
+        buttons = button_row(self.forget_button, None, self.save_button, self.close_button)
+        fill(rows, self.outcome, self.notice, below, buttons)
 
 
 def _cell_column(number: int, name: str, *, right: bool) -> TableColumn[PreviewRow]:
