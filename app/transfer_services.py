@@ -10,7 +10,7 @@ from app.library_services import LibraryServices
 from app.plans.plan import ELSEWHERE
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Callable, Generator, Sequence
     from pathlib import Path
 
     from app.library_location import Location, ServerUrl
@@ -60,12 +60,14 @@ class TransferServices(LibraryServices, ABC):
         *,
         again: bool = False,
         mapping: GivenMapping | None = None,
+        between: Callable[[], None] = lambda: None,
     ) -> Generator[ImportedOutput]:
         """Import the outputs of tools that ran elsewhere, in files, folders or texts, as runs on `host`.
 
         A file that the library has on this host is not imported, unless `again` or something is `known` of the host.
         Tables are read through the remembered mapping of their columns, or `mapping`, which is then remembered.
-        Yields each file as it is done; what was imported stays if it is closed before its end.
+        Yields each file as it is done. `between` is called before each result is judged; what it raises ends the
+        import. What was imported before stays, as it does if the generator is closed.
         """
         from app.outputs.importing import import_outputs
         from app.outputs.judging import UNKNOWN_HOST
@@ -80,6 +82,7 @@ class TransferServices(LibraryServices, ABC):
             self._store.recorder,
             lambda sha256, at, started: None if forced else self._store.run_of_output(sha256, at, started),
             mappings=self.saved_mappings.finder() if mapping is None else mapping.of,
+            between=between,
         ):
             if mapping is not None and one.run and one.mapping is not None:
                 columns = one.mapping.header

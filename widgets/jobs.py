@@ -97,7 +97,7 @@ class BackgroundJob(QObject):
         return self
 
     def cancel(self) -> None:
-        """Request the work to end at its next yield."""
+        """Request the work to end at its next yield, or where it calls stop_if_cancelled()."""
         self._cancelled.set()
 
     @property
@@ -123,6 +123,8 @@ class BackgroundJob(QObject):
                         self._send("yielded", value)
                     if self._cancelled.is_set():
                         break
+        except _CancelledError:
+            pass
         except BenchwrightError as error:
             self._send("failed", error)
         except Exception as error:
@@ -180,6 +182,17 @@ _current = threading.local()
 def current() -> BackgroundJob | None:
     """Return the job of the calling thread, or None."""
     return getattr(_current, "job", None)
+
+
+class _CancelledError(Exception):
+    """The job of this thread was cancelled."""
+
+
+def stop_if_cancelled() -> None:
+    """End the work of the calling thread here if its job was cancelled: without a result or an error."""
+    job = current()
+    if job is not None and job.cancelled:
+        raise _CancelledError
 
 
 _running: set[BackgroundJob] = set()

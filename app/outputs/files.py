@@ -5,7 +5,7 @@ import hashlib
 import os
 import stat
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -14,7 +14,7 @@ from app.events import OutputSource
 from app.formats import facts_from_json, read_json
 from app.outputs.judging import UNKNOWN_HOST, JudgedOutput, KnownHost, judged_output, not_read_text
 from app.outputs.pasted_text import decoded
-from app.outputs.recognition import MAXIMUM_SIZE, Recognition, recognise
+from app.outputs.recognition import MAXIMUM_SIZE, FoundOutput, Recognition, recognise
 from app.outputs.tables import MappingOf, TableRun, mapping_for, no_mapping, runs_in, unmapped_text
 from app.store.embedded_library import SQLITE, is_report
 from remote.local_file import read_bounded
@@ -134,16 +134,30 @@ def _too_large(when: str = "") -> str:
     return f"Larger than {quantity(MAXIMUM_SIZE)}{when}."
 
 
-def judged_source(source: Source, host: KnownHost = UNKNOWN_HOST, mappings: MappingOf = no_mapping) -> JudgedFile:
+Between = Callable[[], None]
+"""Called before each result is judged, which takes a minute for the largest table; what it raises ends that."""
+
+
+def go_on() -> None:
+    """Judge the next result."""
+
+
+def judged_source(
+    source: Source, host: KnownHost = UNKNOWN_HOST, mappings: MappingOf = no_mapping, between: Between = go_on
+) -> JudgedFile:
     """Return the results in a source with their verdicts; a problem is reported in the result."""
     name, content = content_of(source)
     if isinstance(content, str):
         return JudgedFile(OutputSource(name, ""), problem=content)
-    return judged_bytes(name, content, host, mappings)
+    return judged_bytes(name, content, host, mappings, between)
 
 
 def judged_bytes(
-    name: str, data: bytes, host: KnownHost = UNKNOWN_HOST, mappings: MappingOf = no_mapping
+    name: str,
+    data: bytes,
+    host: KnownHost = UNKNOWN_HOST,
+    mappings: MappingOf = no_mapping,
+    between: Between = go_on,
 ) -> JudgedFile:
     """Return the results in `data` with their verdicts; those of a table whose columns have a mapping through it."""
     source = OutputSource(name, hashlib.sha256(data).hexdigest())
@@ -155,9 +169,9 @@ def judged_bytes(
     except TableError as error:  # of the mappings, which most outputs do not need
         mapping, unreadable = None, f"{error.message} {error.remedy}"
     if mapping is not None:
-        return _judged_table(source, text, mapping, host)
+        return _judged_table(source, text, mapping, host, between)
     read = recognise(text)
-    outputs = tuple(judged_output(one, source, host) for one in read.found)
+    outputs = _judged_outputs(read.found, source, host, between)
     if not outputs and is_table(text):
         return JudgedFile(source, problem=unreadable) if unreadable else _unmapped_table(source, text)
     return JudgedFile(source, outputs, read.left_over, "" if outputs else _missing(read))
@@ -196,13 +210,25 @@ def _unmapped_table(source: OutputSource, text: str) -> JudgedFile:
         return JudgedFile(source, problem=f"{error.message} {error.remedy}")
 
 
-def _judged_table(source: OutputSource, text: str, mapping: TableMapping, host: KnownHost) -> JudgedFile:
+def _judged_outputs(
+    found: Iterable[FoundOutput], source: OutputSource, host: KnownHost, between: Between
+) -> tuple[JudgedOutput, ...]:
+    outputs: list[JudgedOutput] = []
+    for one in found:
+        between()
+        outputs.append(judged_output(one, source, host))
+    return tuple(outputs)
+
+
+def _judged_table(
+    source: OutputSource, text: str, mapping: TableMapping, host: KnownHost, between: Between
+) -> JudgedFile:
     """Return the results in a table, read through a mapping, with their verdicts."""
     try:
         runs = runs_in(text, mapping)
     except TableError as error:
         return JudgedFile(source, problem=f"{error.message} {error.remedy}", unmapped=True, mapping=mapping)
-    outputs = tuple(judged_output(one, source, host) for run in runs for one in run.found)
+    outputs = _judged_outputs((one for run in runs for one in run.found), source, host, between)
     return JudgedFile(source, outputs, mapping=mapping, runs=runs)
 
 

@@ -26,7 +26,7 @@ from app.events import (
     TrialStarted,
     VerdictReached,
 )
-from app.outputs.files import JudgedFile, Source, content_of, judged_bytes, sources_in
+from app.outputs.files import Between, JudgedFile, Source, content_of, go_on, judged_bytes, sources_in
 from app.outputs.judging import UNKNOWN_HOST, JudgedOutput, KnownHost
 from app.outputs.pasted_text import decoded
 from app.outputs.recognition import is_loop
@@ -352,6 +352,7 @@ def import_outputs(
     present: Present,
     *,
     mappings: MappingOf = no_mapping,
+    between: Between = go_on,
 ) -> Iterator[ImportedOutput]:
     """Import each of `sources`, or each file in these folders, as a run on `host`; yield each as it is done.
 
@@ -373,7 +374,7 @@ def import_outputs(
         if before is not None and not has_mapping(decoded(content), mappings):
             yield replace(so_far, run=before[0], trust=before[1], present=True)
             continue
-        file = judged_bytes(name, content, known, mappings)
+        file = judged_bytes(name, content, known, mappings, between)
         so_far = replace(so_far, problem=file.problem, mapping=file.mapping)
         for of_host, date, part in _runs_of(file):
             at = host if of_host is None else of_host

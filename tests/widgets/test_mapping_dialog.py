@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
@@ -9,6 +10,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QComboBox, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from app.outputs import files
+from app.outputs.judging import JudgedOutput, judged_output
+from app.outputs.recognition import FoundOutput
 from app.saved_mappings import MAPPINGS_FILE
 from app.services import Workstation
 from suites.read_only.table_mapping import Decimal, TableMapping
@@ -158,6 +162,28 @@ def test_a_mapping_is_forgotten_and_can_be_saved_again(
     click(qtbot, dialog.save_button)
     assert [one.name for one in workstation.saved_mappings.read()] == ["disk"]
     assert "“disk”" in page.summary.text()
+
+
+def test_a_table_is_cancelled_between_its_rows(
+    qtbot: QtBot, page: JudgePage, workstation: Workstation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    columns = {**MAPPING, "p99 (ms)": "ignore"}
+    workstation.saved_mappings.keep(TableMapping(frozenset(columns), columns, Decimal.POINT, "disk"))
+    judged: list[FoundOutput] = []
+
+    def judge_one(found: FoundOutput, *others: Any) -> JudgedOutput:
+        judged.append(found)
+        page.cancel()
+        return judged_output(found, *others)
+
+    monkeypatch.setattr(files, "judged_output", judge_one)
+    dropped(qtbot, page, file_of(tmp_path))
+    assert (len(judged), page.table.content.rows, page.notice.isVisible()) == (1, (), False)
+    monkeypatch.setattr(files, "judged_output", judged_output)
+    dropped(qtbot, page, file_of(tmp_path))
+    monkeypatch.setattr(files, "judged_output", judge_one)
+    click(qtbot, page.import_button)
+    assert (len(judged), workstation.runs()) == (2, [])
 
 
 def test_a_table_whose_columns_changed_meanwhile_is_mapped_anew(

@@ -20,7 +20,7 @@ from app.services import Workstation
 from suites.errors import BenchwrightError
 from suites.quantities import count_text, figure_text, first_upper, metric_text
 from suites.verdict import Trust
-from widgets.jobs import BackgroundJob
+from widgets.jobs import BackgroundJob, stop_if_cancelled
 from widgets.library.figure_table import FigureTable
 from widgets.live.log_view import LogView
 from widgets.outputs.mapping_dialog import MappingDialog
@@ -269,7 +269,7 @@ class JudgePage(Page):
         """Store each file with a result as a run."""
         self._imported = []
         name = ELSEWHERE if self._host.facts is None else self._host.facts.host
-        imported = partial(self.workstation.import_outputs, self._sources, name, self._host)
+        imported = partial(self.workstation.import_outputs, self._sources, name, self._host, between=stop_if_cancelled)
         self._start(BackgroundJob(imported, self), self._take_import, self._show_imported)
 
     def cancel(self) -> None:
@@ -427,7 +427,7 @@ def _judged(sources: Sequence[Source], host: KnownHost, mappings: MappingOf) -> 
     files: list[tuple[JudgedFile, Source]] = []
     shown = time.monotonic()
     for number, source in enumerate(found, 1):
-        files.append((judged_source(source, host, mappings), source))
+        files.append((judged_source(source, host, mappings, stop_if_cancelled), source))
         if number == len(found) or time.monotonic() - shown >= SHOW_EVERY:
             yield _Read(files, number, len(found))
             files, shown = [], time.monotonic()
