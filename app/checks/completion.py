@@ -87,7 +87,8 @@ def _brief(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
     if seconds is None:
         return NotChecked("The tool’s measured time is unknown.")
     if seconds >= SHORT:
-        return None
+        unseen = trial.elsewhere and trial.watch is None  # then the short runtime that was requested counts
+        return NotChecked("The host was not watched.") if unseen else None
     far = seconds < FAR_TOO_SHORT
     measured = f"The measurement took {seconds * 1000:.3g} ms."
     return CheckOutcome(measured, trust=Trust.DOUBTFUL if far else Trust.CAVEATS)

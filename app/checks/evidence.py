@@ -272,12 +272,17 @@ class IoCount:
 
 
 def seconds_of(trial: TrialEvidence) -> float | None:
-    """Return the seconds that the tool reports it measured, else the requested ones, without the ramp."""
+    """Return the seconds that the tool reports it measured, else the requested ones, without the ramp.
+
+    The duration of an output from elsewhere is what it reports; what it does not state was not requested so.
+    """
     for metric in ("elapsed", "total_time", "wall_time"):
         found = trial.all_of(metric)
         if found:
             return convert(found[0].value, found[0].metric.unit, Unit.SECOND)
     requested, rate = workload_of(trial), trial.sum_of("bandwidth")
+    if trial.elsewhere and trial.duration:
+        return trial.duration - requested.ramp if trial.duration > requested.ramp else trial.duration
     if requested.seconds or requested.size is None:
         return min((one for one in (requested.seconds, trial.duration) if one), default=None)
     return requested.size / rate if rate else None
