@@ -88,7 +88,7 @@ class MainWindow(QMainWindow):
         self._connect()
         self.links = SidebarLinks(self, self.actions_of_window.sidebar, self)
         plans = {".toml": self.pages.open_plan_file, ".fio": self.pages.open_job_file, ".job": self.pages.open_job_file}
-        bundles = dict.fromkeys((".sqlite3", ".html"), self.library_bar.open_dropped)
+        bundles = {".sqlite3": self.library_bar.open_dropped, ".html": self._open_html}
         DroppedFiles(self, {**plans, **bundles}, self.pages.judge, self.library_bar)
         self.digests.watch(self)
         self.show_page(PageName.HOSTS)
@@ -212,6 +212,22 @@ class MainWindow(QMainWindow):
         """Stop the runs, store what was typed and close, without a question: a signal has arrived."""
         self._typed.ask_nothing()
         self.closing.stop_and_close()
+
+    def _open_html(self, path: Path) -> None:
+        """Offer the runs in a report, or judge a file that is none."""
+
+        def has_library() -> bool:
+            from app.store.embedded_library import holds_library
+
+            return holds_library(path)
+
+        def go_on(found: object) -> None:
+            if found:
+                self.library_bar.open_dropped(path)
+            else:
+                self.pages.judge([path])
+
+        jobs.BackgroundJob(has_library, self).start(go_on)
 
     def event(self, event: QEvent) -> bool:
         """Activate the current page after the first paint, so that the window appears sooner."""

@@ -29,6 +29,15 @@ def is_report(path: Path) -> bool:
         return _HTML.match(file.read(BEGIN)) is not None
 
 
+def holds_library(report: Path) -> bool:
+    """Return whether an HTML file has a library in it, damaged or not; also if that cannot be read."""
+    try:
+        with report.open("rb") as file:
+            return _DATA.search(_tag(file.read(LARGEST_REPORT + 1))) is not None
+    except OSError:
+        return True
+
+
 def extract_library(report: Path, folder: Path) -> Path:
     """Write the library inside a report to a new file in `folder`; return its path. Raises StoreError and OSError."""
     with report.open("rb") as file:

@@ -73,6 +73,22 @@ def question(window: MainWindow) -> QuestionDialog:
     return found
 
 
+def test_html_is_judged_unless_it_has_a_library(
+    qtbot: QtBot, window: MainWindow, workstation: Workstation, tmp_path: Path
+) -> None:
+    path = tmp_path / "page.html"
+    path.write_text("<html><body><p>hello</p></body></html>")
+    drop(qtbot, window, path)
+    page = window.pages.existing(PageName.JUDGE)
+    assert isinstance(page, JudgePage)
+    assert [row.file.source.name for row in page.table.content.rows] == ["page.html"]
+    assert message(window) == ""
+    damaged = '<a id="benchwright-library" href="data:application/gzip;base64,AAAA">'
+    path.write_text(f"<html><body>{damaged}</body></html>")
+    drop(qtbot, window, path)
+    assert "page.html" in message(window)
+
+
 def test_the_runs_of_a_dropped_library_are_imported_after_consent(
     qtbot: QtBot, window: MainWindow, workstation: Workstation, tmp_path: Path
 ) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from PySide6.QtGui import QIcon
 
 from app.library_rows import LibraryRow
-from app.library_table import ListColumn
+from app.library_table import ListColumn, local_moment
 from app.session_text import session_text
 from suites.quantities import count_text
 from widgets.library.run_rows import one_line
@@ -62,7 +62,8 @@ class _Look:
 
 
 def _started(row: LibraryRow) -> str:
-    return f"{row.summary.started}\n{row.id}"
+    undated = "Imported then: its output does not state when it was measured." if row.summary.is_undated else ""
+    return "\n".join(filter(None, (row.summary.started, undated, row.id)))
 
 
 def _verdict(row: LibraryRow) -> str:
@@ -92,7 +93,7 @@ def _session(row: LibraryRow) -> str:
 
 
 _LOOKS = {
-    "started": _Look(124, tip="Local time", more=_started, tone="muted"),
+    "started": _Look(148, tip="Local time", more=_started, tone="muted"),
     "name": _Look(170, more=lambda row: f"{row.summary.name}\n{row.summary.question}".strip(), stretch=True),
     "host": _Look(112, 8, more=lambda row: "\n".join(row.summary.hosts)),
     "type": _Look(88, 4, "Instance type, else the virtualisation", tone="muted"),
@@ -134,6 +135,8 @@ def table_column(column: ListColumn, needed: Callable[[], Collection[str]] = lam
     def text(row: LibraryRow) -> str:
         if column.name == "headline":  # its step is in the tip
             return one_line(row.headline.partition(" (")[0]) or MISSING
+        if column.name == "started" and row.summary.is_undated:  # the time of the day is in the tip
+            return row.summary.start_text(local_moment(row.summary.started)[:10])
         return one_line(column.text(row))
 
     def of_run(read: Callable[[LibraryRow], str]) -> Callable[[ListLine], str]:

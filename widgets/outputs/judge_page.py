@@ -243,6 +243,7 @@ class JudgePage(Page):
         self._sources, self._rows = tuple(sources), []
         self.table.show_rows(self._rows)
         find = self.workstation.saved_mappings.finder()
+        self.summary.setText("Reading…")
         job = BackgroundJob(lambda: _judged(self._sources, self._host, find), self)
         self._start(job, self._take_files, lambda: None if job.cancelled else self._ask_unmapped())
 
