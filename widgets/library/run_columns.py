@@ -93,7 +93,7 @@ def _session(row: LibraryRow) -> str:
 
 
 _LOOKS = {
-    "started": _Look(148, tip="Local time", more=_started, tone="muted"),
+    "started": _Look(144, tip="Local time", more=_started, tone="muted"),
     "name": _Look(170, more=lambda row: f"{row.summary.name}\n{row.summary.question}".strip(), stretch=True),
     "host": _Look(112, 8, more=lambda row: "\n".join(row.summary.hosts)),
     "type": _Look(88, 4, "Instance type, else the virtualisation", tone="muted"),
