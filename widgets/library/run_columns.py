@@ -93,7 +93,7 @@ def _session(row: LibraryRow) -> str:
 
 
 _LOOKS = {
-    "started": _Look(144, tip="Local time", more=_started, tone="muted"),
+    "started": _Look(148, tip="Local time", more=_started, tone="muted"),
     "name": _Look(170, more=lambda row: f"{row.summary.name}\n{row.summary.question}".strip(), stretch=True),
     "host": _Look(112, 8, more=lambda row: "\n".join(row.summary.hosts)),
     "type": _Look(88, 4, "Instance type, else the virtualisation", tone="muted"),
@@ -102,7 +102,7 @@ _LOOKS = {
     "headline": _Look(124, 0, "First figure of the first step that has one: mean of its trials", bold=True),
     "half": _Look(58, 7, "Half of the 95 % interval of the headline value", tone="muted"),
     "trials": _Look(46, 6, "Completed trials without warm-ups", _nothing, "muted"),
-    "verdict": _Look(148, tip="Trust in the result: the worst of its steps", more=_verdict, mark=_verdict_mark),
+    "verdict": _Look(144, tip="Trust in the result: the worst of its steps", more=_verdict, mark=_verdict_mark),
     "limit": _Look(96, 3, tone="muted"),
     "issues": _Look(50, 3, "Errors and warnings that are not acknowledged", _nothing),
     "state": _Look(118, 6, mark=_state_mark, more=_nothing),
