@@ -216,10 +216,10 @@ class MainWindow(QMainWindow):
     def _open_html(self, path: Path) -> None:
         """Offer the runs in a report, or judge a file that is none."""
 
-        def has_library() -> bool:
-            from app.store.embedded_library import holds_library
+        def is_ours() -> bool:
+            from app.outputs.files import has_library
 
-            return holds_library(path)
+            return has_library(path)
 
         def go_on(found: object) -> None:
             if found:
@@ -227,7 +227,7 @@ class MainWindow(QMainWindow):
             else:
                 self.pages.judge([path])
 
-        jobs.BackgroundJob(has_library, self).start(go_on)
+        jobs.BackgroundJob(is_ours, self).start(go_on)
 
     def event(self, event: QEvent) -> bool:
         """Activate the current page after the first paint, so that the window appears sooner."""

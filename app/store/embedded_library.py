@@ -23,19 +23,16 @@ _ID = b"benchwright-library"
 _DATA = re.compile(rb"""href\s*=\s*["']?data:application/gzip;base64,([^"'<>]*)""")
 
 
-def is_report(path: Path) -> bool:
-    """Return whether a file begins as HTML. Raises OSError."""
+def is_html(path: Path, naming: bytes = b"") -> bool:
+    """Return whether a file begins as HTML, with a name in its head. Raises OSError."""
     with path.open("rb") as file:
-        return _HTML.match(file.read(BEGIN)) is not None
+        begin = file.read(BEGIN)
+    return _HTML.match(begin) is not None and naming in begin
 
 
-def holds_library(report: Path) -> bool:
-    """Return whether an HTML file has a library in it, damaged or not; also if that cannot be read."""
-    try:
-        with report.open("rb") as file:
-            return _DATA.search(_tag(file.read(LARGEST_REPORT + 1))) is not None
-    except OSError:
-        return True
+def is_report(path: Path) -> bool:
+    """Return whether a file begins as a report of Benchwright. Raises OSError."""
+    return is_html(path, b"Benchwright")
 
 
 def extract_library(report: Path, folder: Path) -> Path:

@@ -35,7 +35,7 @@ from app.store import (
 )
 from app.store.backup import BackedUp
 from app.store.database import Database
-from app.store.embedded_library import extract_library, is_report
+from app.store.embedded_library import extract_library, is_html
 from app.store.file_database import FileDatabase
 from app.store.library_file import (
     cannot_open,
@@ -261,7 +261,7 @@ def opened(path: Location) -> Iterator[Connection]:
         if not found.st_size:
             raise errors.empty_file(path)
         with temporary_space(2 * found.st_size) as folder:
-            source = extract_library(path, Path(folder)) if is_report(path) else path
+            source = extract_library(path, Path(folder)) if is_html(path) else path
             copy = source if source != path else copy_of(path, Path(folder))
             with closing(FileDatabase(copy)) as database, database.reading() as connection, _naming_source():
                 driver_of(connection).setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)

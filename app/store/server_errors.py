@@ -21,9 +21,7 @@ _BUSY = frozenset({"55P03", "40001", "40P01"})
 _LOST = ("08", "57P", "25P03", "53300")
 """Beginnings of the codes of lost, ended and refused connections."""
 
-_OTHER_REASONS = re.compile(
-    r"does not exist|not permitted|too many|remaining connection|the database system|connection"
-)
+_OTHER_REASONS = re.compile(r"does not exist|not permitted|too many|the database system|connection")
 """Words of English messages of a server after the password was accepted (postinit.c, postmaster.c), and of libpq."""
 
 _SIGN_IN = "Store it with benchwright store login, write it to ~/.pgpass (mode 0600), or set PGPASSWORD."

@@ -19,6 +19,7 @@ SAMPLE = (
     "hyperfine/1.15.0/once",
     "iperf3/3.12/udp_P2_text",
     "ioping/1.3/direct",
+    "judged/objected/fio-448-samples-of-one",
     "judged/objected/fio-837-fsync-on-close",
     "pgbench/15.18/rate",
     "sysbench/1.0.20/cpu_default",

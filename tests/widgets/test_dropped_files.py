@@ -84,7 +84,7 @@ def test_html_is_judged_unless_it_has_a_library(
     assert [row.file.source.name for row in page.table.content.rows] == ["page.html"]
     assert message(window) == ""
     damaged = '<a id="benchwright-library" href="data:application/gzip;base64,AAAA">'
-    path.write_text(f"<html><body>{damaged}</body></html>")
+    path.write_text(f"<html><title>Benchwright</title><body>{damaged}</body></html>")
     drop(qtbot, window, path)
     assert "page.html" in message(window)
 

@@ -49,6 +49,12 @@ def file_of(folder: Path, text: str = TABLE, name: str = "results.csv") -> Path:
     return path
 
 
+def remember(workstation: Workstation) -> None:
+    """Store a mapping of the columns of TABLE, named disk."""
+    columns = {**MAPPING, "p99 (ms)": "ignore"}
+    workstation.saved_mappings.keep(TableMapping(frozenset(columns), columns, Decimal.POINT, "disk"))
+
+
 def dropped(qtbot: QtBot, page: JudgePage, *paths: Path) -> None:
     window = page.window()
     assert isinstance(window, MainWindow)
@@ -130,8 +136,7 @@ def test_a_dropped_table_without_a_mapping_is_mapped_judged_and_imported(
 def test_a_table_with_a_mapping_names_it_and_its_columns_can_be_changed(
     qtbot: QtBot, page: JudgePage, workstation: Workstation, tmp_path: Path
 ) -> None:
-    columns = {**MAPPING, "p99 (ms)": "ignore"}
-    workstation.saved_mappings.keep(TableMapping(frozenset(columns), columns, Decimal.POINT, "disk"))
+    remember(workstation)
     dropped(qtbot, page, file_of(tmp_path))
     assert dialogs(page) == []
     assert "“disk”" in page.summary.text()
@@ -149,8 +154,7 @@ def test_a_table_with_a_mapping_names_it_and_its_columns_can_be_changed(
 def test_a_mapping_is_forgotten_and_can_be_saved_again(
     qtbot: QtBot, page: JudgePage, workstation: Workstation, tmp_path: Path
 ) -> None:
-    columns = {**MAPPING, "p99 (ms)": "ignore"}
-    workstation.saved_mappings.keep(TableMapping(frozenset(columns), columns, Decimal.POINT, "disk"))
+    remember(workstation)
     dropped(qtbot, page, file_of(tmp_path))
     click(qtbot, page.columns_button)
     dialog = dialog_of(page)
@@ -167,8 +171,7 @@ def test_a_mapping_is_forgotten_and_can_be_saved_again(
 def test_a_table_is_cancelled_between_its_rows(
     qtbot: QtBot, page: JudgePage, workstation: Workstation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    columns = {**MAPPING, "p99 (ms)": "ignore"}
-    workstation.saved_mappings.keep(TableMapping(frozenset(columns), columns, Decimal.POINT, "disk"))
+    remember(workstation)
     judged: list[FoundOutput] = []
 
     def judge_one(found: FoundOutput, *others: Any) -> JudgedOutput:
@@ -189,8 +192,7 @@ def test_a_table_is_cancelled_between_its_rows(
 def test_a_table_whose_columns_changed_meanwhile_is_mapped_anew(
     qtbot: QtBot, page: JudgePage, workstation: Workstation, tmp_path: Path
 ) -> None:
-    columns = {**MAPPING, "p99 (ms)": "ignore"}
-    workstation.saved_mappings.keep(TableMapping(frozenset(columns), columns, name="disk"))
+    remember(workstation)
     path = file_of(tmp_path)
     dropped(qtbot, page, path)
     path.write_text("IOPS,y\n1,2\n")

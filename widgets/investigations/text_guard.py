@@ -93,15 +93,12 @@ class TextGuard:
 
     def _leave(self, text: str) -> None:
         """Write a text to a file that the next start names, and close the window."""
-        path = unstored_path() / f"{datetime.now().astimezone():%Y-%m-%d-%H%M%S}.txt"
 
         def fail(error: BenchwrightError) -> None:
             log.error("Texts of investigations are lost: %s", error)
             self._close_without(text)
 
-        BackgroundJob(lambda: write_whole(path, text.encode(), private=True), self._window).start(
-            lambda _path: self._close_without(text), fail
-        )
+        self.save(text, unstored_path() / f"{datetime.now().astimezone():%Y-%m-%d-%H%M%S}.txt", fail)
 
     def _go_on(self) -> None:
         """Close the window if all is stored, else ask."""
@@ -151,10 +148,10 @@ class TextGuard:
             save_as="unstored.txt",
         )  # fmt: skip
 
-    def save(self, text: str, path: Path) -> None:
-        """Write a text to a file and close the window, which needs not be stored then."""
-        BackgroundJob(lambda: write_whole(path, text.encode()), self._window).start(
-            lambda _path: self._close_without(text), self._show_error
+    def save(self, text: str, path: Path, failed: Callable[[BenchwrightError], None] | None = None) -> None:
+        """Write a text to a file that only the user can read, and close the window; it needs not be stored then."""
+        BackgroundJob(lambda: write_whole(path, text.encode(), private=True), self._window).start(
+            lambda _path: self._close_without(text), failed or self._show_error
         )
 
     def _show_error(self, error: BenchwrightError) -> None:
