@@ -11,7 +11,8 @@ _EXAMPLES = re.compile(r"\S*[@/]\S*|\S*\d\S*")
 _STANDARD = (
     "bin boot cache data dev disk etc home lib lib64 local localhost log lost found mapper media mnt nfs nvme opt proc "
     "root run sbin shm snap srv swap sys tmp usr var work efi by id uuid path label partuuid www pgdata pgsql "
-    "postgresql mysql backup storage volume volumes scratch nobody overlay tmpfs udev none"
+    "postgresql mysql backup storage volume volumes scratch nobody overlay tmpfs udev none https lua "
+    "reno dctcp vegas westwood htcp illinois zipf pareto"
 )
 SHORTEST = 3
 """Characters from which a word is looked for in running text: the article “a” is no host."""

@@ -53,7 +53,8 @@ _HOST_LINE = re.compile(r"(?i)(?<![^\W_])(?:host[ _-]?name|nodename)[\"']?\s{0,4
 _HOME = re.compile(r"(?:/(?:home|Users)/|\\Users\\{1,2})([^\s/:\\\"']+)")
 _SECRET = re.compile(
     r"(?:^|[\s?&,;-])((?:[\w-]*(?:username|user|login|pass|password|secret|token|host|server|key"
-    r"|dbname|database|db))[= ]|bearer )([^\s&;,\"']+)", re.IGNORECASE,
+    r"|dbname|database|db))[= ]|[\w-]*(?:password|passwd|passphrase|secret|token|credential|apikey)[\w-]*=|bearer )"
+    r"([^\s&;,\"']+)", re.IGNORECASE,
 )  # fmt: skip
 
 _KERNEL_OPTION = re.compile(
@@ -138,13 +139,15 @@ class Redaction:
         with self.origin("host of the plan"):
             for host in record.plan.hosts:
                 self.add_host(host, record.facts_before.get(host) or record.facts_after.get(host))
+        for host, facts in (*record.facts_before.items(), *record.facts_after.items()):  # also of peers
+            with self.origin("fact system.host_name"):
+                self.add_host(host, facts)
+            self.add_facts(facts)
         entries = {entry.name: entry for entry in hosts}
         for name in {*record.plan.hosts, *(step.peer for step in record.plan.steps if step.peer)}:
             if name in entries:
                 with self.origin("saved host"):
                     self._add_entry(entries[name])
-        for facts in (*record.facts_before.values(), *record.facts_after.values()):
-            self.add_facts(facts)
         self._add_plan(record.plan)
         with self.origin("name, note and tags of the run"):
             for text in (annotation.name, annotation.note, *annotation.tags):
@@ -181,10 +184,10 @@ class Redaction:
             self._names_of_host(host.strip("[]"), new)
         own = facts.system.host_name if facts is not None else ""
         if isinstance(own, str) and own:
-            self._names_of_host(own, new or self._next("host"))
+            self._names_of_host(own, new or self._known(own) or self._next("host"))
 
     def add_facts(self, facts: Facts) -> None:
-        """Add every fact that identifies."""
+        """Add every fact that identifies, apart from the names of the host."""
         for path, value in text_facts(facts):
             how = IDENTIFYING_FACTS.get(path)
             if how is not None and path not in {"host", "system.host_name"}:
@@ -267,15 +270,15 @@ class Redaction:
         self.add_text(step.name)
         if step.peer and step.peer != LOCAL:
             self.add_host(step.peer, None)
-        lines = set[str]()
+        types = dict[str, Type]()
         with suppress(UnknownSuiteError):
-            lines = {known.name for known in step.suite.parameters if known.type is Type.LINES}
-        own = _is_own_command(step)
+            types = {known.name: known.type for known in step.suite.parameters}
         for name, value in [*step.values.items(), *(pair for one in step.by_host.values() for pair in one.items())]:
             if isinstance(value, str):
                 self.add_text(value)
                 self._parameter(name, value)
-                for text in _VALUE_OF_LINE.findall(value) if name in lines else [value] * own:
+                kind = types.get(name, Type.TEXT)
+                for text in _VALUE_OF_LINE.findall(value) if kind is Type.LINES else [value] * (kind is Type.TEXT):
                     self._words(text)
         for by_host in step.by_host.values():
             for host in by_host:

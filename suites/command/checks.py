@@ -15,14 +15,11 @@ from suites.command.pattern import Pattern, PatternError
 from suites.command.recognition import program_of, recognised, simple_commands
 from suites.command.shell_parser import ShellCommand
 from suites.command.targets import targets_of_line
+from suites.secret_names import secret_name
 from suites.targets import PathUse, reasons
 from suites.vocab import Severity
 
 _META = re.compile(r"[|<>;`*]|&|\$[\w({]|^~/")
-_SECRET = re.compile(
-    r"(?:^|[_-])(?:PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN|APIKEY|API[_-]KEY|PWD|PGPASSWORD)(?:$|[_-])", re.IGNORECASE
-)
-_ASSIGNED = re.compile(r"(?:--)?([\w-]+)=\S")
 _NAMES = ("command", "prepare", "before", "clean_up")
 
 
@@ -79,10 +76,8 @@ def _unquoted_signs(text: str) -> list[str]:
 
 def _secret(evidence: StepEvidence) -> CheckOutcome | None:
     for name in ("environment", *_NAMES):
-        for word in str(evidence.values[name]).split():
-            given = _ASSIGNED.match(word)
-            if given is not None and _SECRET.search(given[1]):
-                return CheckOutcome(f"{name} sets {given[1][:60]}.")
+        if secret := secret_name(str(evidence.values[name])):
+            return CheckOutcome(f"{name} sets {secret}.")
     return None
 
 

@@ -18,6 +18,7 @@ from suites.fio_job.section_values import (
 )
 from suites.fio_job.step_targets import step_targets
 from suites.fio_job.targets import names_of, programs, targets_of
+from suites.secret_names import secret_name
 from suites.targets import Match, PathUse, Target, reasons
 from suites.vocab import Severity
 
@@ -199,6 +200,13 @@ def _missing(section: Section) -> str:
     return f"uses {', '.join(f'${{{name}}}' for name in section.missing)}" if section.missing else ""
 
 
+def _secret(evidence: StepEvidence) -> CheckOutcome | None:
+    for name, text in (("environment", evidence.values["environment"]), ("job", evidence.values["job"])):
+        if secret := secret_name(str(text)):
+            return CheckOutcome(f"{name} sets {secret}.")
+    return None
+
+
 def _device(section: Section) -> str:
     if not may_write_device((section,)) or section.missing:
         return ""
@@ -281,6 +289,18 @@ JOB_CHECKS: tuple[StepCheck, ...] = (
         source="fio manual, Environment variables.",
         needs="The job file and its environment.",
         evaluate=about(_missing),
+    ),
+    Check(
+        id="job-file-secret",
+        of_result=False,
+        severity=Severity.ERROR,
+        title="Secret in the job file",
+        why="The file and its variables are stored in the plan, each result and report, and variables are visible in "
+        "the host's process list.",
+        remedy="Use an account for this test only, and change its secret after the run.",
+        source="proc(5): /proc/PID/cmdline.",
+        needs="The job file and its environment.",
+        evaluate=_secret,
     ),
     Check(
         id="job-file-writes-device",

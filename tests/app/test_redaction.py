@@ -38,9 +38,11 @@ from app.services import Workstation
 from app.sharing.identifying_facts import IDENTIFYING_FACTS, PUBLIC_FACTS, text_facts
 from app.sharing.redaction import Redaction
 from app.sharing.replacement import Replacement, variants
-from suites.base import Command
+from suites.base import Command, Suite
 from suites.command.parameters import WALL_TIME, figure_metric
 from suites.facts import Absent, Facts
+from suites.parameters import Type
+from suites.registry import SUITES
 from suites.vocab import Figure, Sample, labels
 from tests.app.run_events import trial, trial_events
 from tests.program import DONE, benchwright
@@ -49,6 +51,7 @@ from tests.widgets.library_runs import CLOCK, CPU_USER, FINDING, Made, events, r
 SYSBENCH = Path(__file__).parents[1] / "data/sysbench/1.0.20/cpu_default.stdout"
 RUN = "20260101-000000-0001"
 HOST = "zq-host-7.zqcorp.example"
+PEER = "zq-peer-3.zqcorp.example"
 CANARY = re.compile(rb"zq[\w-]{4,}|ZQ-HOST|203\.0\.113\.\d+|02:00:5e:00:53:0[0-9a-f]|2001:db8::\w+")
 """What every planted value is recognised by."""
 
@@ -122,7 +125,7 @@ def planted(workstation: Workstation) -> None:
                     plan = replace(
                         event.plan,
                         steps=tuple(
-                            replace(step, values={**step.values, "directory": "/srv/zqdir"})
+                            replace(step, values={**step.values, "directory": "/srv/zqdir"}, peer=PEER)
                             for step in event.plan.steps
                         ),
                         acknowledged=(Acknowledged("interval", "zquser said so"),),
@@ -130,6 +133,8 @@ def planted(workstation: Workstation) -> None:
                     event = replace(event, plan=plan)
                 case FactsRead():
                     event = replace(event, facts=canary_facts())
+                    peer = replace(event.facts, host=PEER, system=replace(event.facts.system, host_name="zqpeerown"))
+                    writing.record(replace(event, host=PEER, facts=peer))
                 case TrialStarted():
                     words = (*event.trial.commands[0].argv, "--directory=/srv/zqdir", "--client=zquser@zq-host-7")
                     trial = replace(event.trial, commands=(Command(words),))
@@ -148,7 +153,7 @@ def planted(workstation: Workstation) -> None:
             if isinstance(event, FactsRead) and event.moment is Moment.BEFORE:
                 measured = "zq-host-7 (203.0.113.9) writes to /srv/zqdir"
                 writing.record(FindingRaised(replace(FINDING, measured=measured, host=HOST, step=None)))
-    workstation.annotate({RUN: Annotation(name="zqname", note="ask zquser", tags=("zqtag",))})
+    workstation.annotate({RUN: Annotation(name="zqname", note="ask zquser of zqpeerown", tags=("zqtag",))})
 
 
 @pytest.fixture
@@ -484,6 +489,29 @@ def test_texts_of_parameters_are_replaced_in_commands(suite: str, values: dict[s
     redaction._add_step(make_step(suite, values))
     found = redaction.replacement.text(text)
     assert not re.search(r"zq\w|zq corp", found), found
+
+
+@pytest.mark.parametrize(("suite", "parameter"), [
+    (suite, one.name) for suite in SUITES for one in suite.parameters if one.type in {Type.TEXT, Type.LINES}
+], ids=lambda one: getattr(one, "id", one))  # fmt: skip
+def test_a_word_of_the_user_in_any_parameter_is_replaced(suite: Suite, parameter: str) -> None:
+    redaction = Redaction()
+    step = make_step(suite.id, {})
+    values = {**step.values, parameter: "SECRETVAR=zqtoken99 zqword --mode=zqmode"}
+    redaction._add_step(replace(step, values=values))
+    found = redaction.replacement.text("zqtoken99 'zqword' zqmode OMP_NUM_THREADS 4k bbr")
+    assert "zq" not in found, found
+    assert found.endswith("OMP_NUM_THREADS 4k bbr")
+
+
+@pytest.mark.parametrize("text", [
+    "SECRETVAR=zqgrault", "db_password_2=zqgrault", "--api-token=zqgrault", "API_TOKEN_OLD=zqgrault7",
+    "-x APIKEY1=zqgrault",
+])  # fmt: skip
+def test_the_value_of_a_name_with_a_secret_is_replaced(text: str) -> None:
+    redaction = Redaction()
+    redaction.add_text(text)
+    assert "zqgrault" not in redaction.replacement.text(text)
 
 
 @pytest.mark.parametrize("keep", [(), ("--keep", "texts")])

@@ -212,7 +212,11 @@ def test_a_time_of_a_few_steps_is_named_and_one_of_none_is_no_figure() -> None:
         ({"command": "a b", "shell": True}, {"command-shell-timed"}),
         ({"command": "a --password=x"}, {"command-secret"}),
         ({"command": "a", "environment": "PGPASSWORD=x"}, {"command-secret"}),
-        ({"command": "a", "environment": "PASSES=3 TOKENS=4"}, set()),
+        ({"command": "a --password x"}, {"command-secret"}),
+        ({"command": "a", "environment": "SECRETVAR=tokengrault99"}, {"command-secret"}),
+        ({"command": "a", "before": "curl https://ann:x1@web-1/"}, {"command-secret"}),
+        ({"command": "a", "environment": "PASSES=3 TOKENS=4 pass=2"}, set()),
+        ({"command": "a --password-file=/run/x --secret=$X", "shell": True}, set()),
     ],
 )
 def test_what_is_warned_of(given: dict[str, object], found: set[str]) -> None:

@@ -98,6 +98,7 @@ def test_the_checks_of_fio_are_asked_of_every_section() -> None:
     [
         ("", "job-file-unreadable", "no section"),
         ("[a]\nsize=${SIZE}\n", "job-file-variable", "[a] uses ${SIZE}."),
+        ("[a]\nsize=1m\nioengine=http\nhttp_s3_key = abc\n", "job-file-secret", "job sets http_s3_key."),
         ("[a]\nsize=1m\nrw=write\nfilename=/dev/sdb\n", "job-file-writes-device", "[a] writes to /dev/sdb"),
         ("[a]\nsize=1m\nread_iolog=trace\n", "job-file-writes-device", "[a] replays another file's I/O"),
         ("[a]\nsize=1m\nrw=write\nfilename=/etc/motd\n", "job-file-writes-outside", "[a] writes to /etc/motd."),
@@ -120,6 +121,7 @@ def test_what_is_special_to_job_files(job: str, check: str, shown: str) -> None:
     assert shown in measured(step, check)
     level = next(known.severity for known in JOB.checks if known.id == check)
     blocking = {"job-file-unreadable", "job-file-variable", "job-file-writes-device", "job-file-unjudged"}
+    blocking |= {"job-file-secret"}
     assert (level is Severity.ERROR) == (check in blocking)
 
 
