@@ -123,7 +123,9 @@ def _outputs(section: Section) -> Iterator[str]:
 
 
 def _name(section: Section) -> str:
-    return section.options.get("name", section.name)
+    """Return the name that log files begin with: one of [global] gives way to that in the brackets."""
+    own = _values(section.all_bodies()[-1], "name")
+    return own[-1] if own else section.name
 
 
 def _files(section: Section, use: PathUse, size: int) -> Iterator[Target]:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from suites.facts import CpuFacts, Facts, MemoryFacts
 from suites.fio_job.file import JobFileError, Section, effective_sections, read_environment, read_job_file
 from suites.fio_job.section_values import fio_seconds, fio_size, may_write_device, raw_devices, section_values
-from suites.fio_job.targets import names_of
+from suites.fio_job.targets import names_of, targets_of
 
 FILE = """; a comment
 [global]
@@ -101,6 +101,14 @@ def test_files_of_all_sections_that_fio_calls_global_add_up() -> None:
         "[global]\nfilename=a\n[globalish]\nfilename=b\ndirectory=/d\n[job]\nrw=write\nfilename=c:e\\:f\n"
     )
     assert names_of(job) == ("a", "/d/b", "/d/c", "/d/e:f")
+
+
+def test_a_name_of_global_names_no_log_of_a_section() -> None:
+    """As fio 3.33 does: the name in the brackets wins over one of [global], one of the section over both."""
+    text = "[global]\nname=/srv/other\nioengine=exec\nprogram=/bin/true\n[/srv/named]\n[x]\nname=/srv/own\n"
+    found = {target.path for target in targets_of(read_job_file(text))}
+    assert {"/srv/named.stdout", "/srv/own.stderr"} <= found
+    assert not any("other" in path for path in found)
 
 
 def test_the_environment() -> None:
