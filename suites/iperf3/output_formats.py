@@ -174,12 +174,12 @@ def iperf_formats(suite: Suite) -> tuple[OutputFormat, ...]:
 
     def read_document(content: Mapping[str, Any], command: str | None) -> Iterable[ToolOutput]:
         parsed = parse_whole(suite.parser({}), json.dumps(content).encode())
-        test = object_in(object_in(content, "start"), "test_start")
+        start = object_in(content, "start")
+        test = object_in(start, "test_start")
         both = any(name.endswith("_bidir_reverse") for name in object_in(content, "end"))
         stated = {**(stated_by_command(suite, command) or {}), **_stated_in_json(test, both=both)}
-        if (port := _number(object_in(object_in(content, "start"), "connecting_to").get("port"))) is not None:
-            stated["port"] = int(port)
-        for connected in objects_in(object_in(content, "start"), "connected")[:1]:
+        stated |= _port(start)
+        for connected in objects_in(start, "connected")[:1]:
             stated |= _own_host(str(connected.get("local_host")), str(connected.get("remote_host")))
         if parsed.figures:
             seconds = _number(test.get("duration"))
@@ -274,6 +274,17 @@ def _without_text_beside(output: str) -> str:
         return output
     lines = ((line, _WHOLE_ROW.match(line)) for line in output.splitlines())
     return "\n".join(line if row is None else row[0] for line, row in lines) + "\n"
+
+
+def _port(start: Mapping[str, Any]) -> dict[str, Value]:
+    """Return the port of the server, to which the client connects, or at which the server was connected to."""
+    accepted = objects_in(start, "connected")[:1] if "accepted_connection" in start else []
+    given = accepted[0].get("local_port") if accepted else object_in(start, "connecting_to").get("port")
+    port = _number(given)
+    return {} if port is None or port > LAST_PORT else {"port": int(port)}
+
+
+LAST_PORT = 65535
 
 
 def _own_host(local: str, remote: str) -> dict[str, Value]:

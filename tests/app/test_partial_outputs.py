@@ -244,6 +244,8 @@ def test_the_port_that_iperf3_prints_is_read() -> None:
     asked = re.sub(r'("connecting_to":[^}]*"port":\s*)\d+', r"\g<1>5291", document)
     assert asked != document
     assert only(asked).record.plan.steps[0].values["port"] == 5291
+    server = only((DATA / "iperf3/3.12/server_tcp_json.stdout").read_text())
+    assert server.record.plan.steps[0].values["port"] == 5333
 
 
 def test_a_received_rate_is_not_the_requested_one() -> None:
