@@ -419,7 +419,7 @@ def _begun_by(line: str) -> frozenset[str]:
     return frozenset(tool for each, tool in formats().items() if each.begins(stripped))
 
 
-_DROPS = re.compile(r"vm[./]drop_caches\s*=\s*[13]\b|\b[13]\b[^;&]*[>|][^;&]*/proc/sys/vm/drop_caches")
+_DROPS = re.compile(r"vm[./]drop_caches ?= ?[13]\b|\b[13]\b[^;&>|]{0,9}[>|][^;&]{0,20}/proc/sys/vm/drop_caches")
 """A command that drops the page cache, or what sysctl prints then; 2 drops other caches."""
 
 
@@ -429,11 +429,7 @@ def _dropped(before: Sequence[_TextLine], segment: Sequence[_TextLine], command:
     above = itertools.takewhile(lambda line: line.command or not line.is_own, segment)
     texts = [line.text for line in (*before[max(outputs, default=-1) + 1 :], *above)] + [command]
     found = next(filter(None, map(_DROPS.search, texts)), None)
-    return () if found is None else (f"{CACHE_DROPPED}“{printable_message(found[0], LONGEST_DROP)}”.",)
-
-
-LONGEST_DROP = 60
-"""Characters of the command that are quoted."""
+    return () if found is None else (f"{CACHE_DROPPED}“{printable_message(found[0])}”.",)
 
 
 def _read_segment(
