@@ -272,26 +272,29 @@ def _read_text_output(text: str, command: str | None) -> Iterator[ToolOutput]:
             yield replace(one, name=f"{host} {one.name}") if host else one
 
 
-_TITLE = re.compile(r"[\s*_#>:-]*(?P<words>[^\s*_#>:-].{0,38}?)[\s*_#:-]*$")
+_TITLE = re.compile(r"[\s*_#>:-]*(?!(?i:snip|snipped|cut)\b)(?P<words>\w[^=]{0,38}?)[\s*_#:-]*$")
 """A line of a few words, with the marks of a heading; each line of fio with a figure has an equals sign."""
 
 
 def _without_heads(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the words above each result without its head and its lines: a second line of a direction begins another."""
+    """Yield the words above each result without its head, and its lines.
+
+    Words directly above a direction begin another, and so does a direction that this one has.
+    """
     part: list[str] = []
     seen: set[str] = set()
     words = title = ""
     for line in text.splitlines():
-        direction = _DIRECTION.match(line)
-        if direction and direction[0].strip() in seen:
-            yield words, "\n".join(part)
-            part, seen, words = [], set(), ""
-        if direction:
-            seen.add(direction[0].strip())
+        if direction := _DIRECTION.match(line):
+            name = direction[0].strip(" \t:")
+            if seen and (title or name in seen):
+                yield words, "\n".join(part)
+                part, seen, words = [], set(), ""
+            seen.add(name)
             words = words or title
-        heading = _TITLE.match(line)
         if line.strip():
-            title = heading["words"] if heading and "=" not in line else ""
+            heading = _TITLE.match(line)
+            title = "" if heading is None else heading["words"]
         part.append(line)
     yield words, "\n".join(part)
 

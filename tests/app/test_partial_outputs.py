@@ -281,6 +281,9 @@ def test_reports_of_fio_without_heads_are_results_with_the_words_above_them() ->
     assert [value(one, "iops", operation="read") for one in found] == [151, 123]
     assert [value(one, "iops", operation="write") for one in found] == [151, 122]
     assert [one.found.output.seconds for one in found] == [169.006, 208.627]
+    lines = TWO_REPORTS.splitlines()
+    other_ways = outputs("\n".join((lines[0], *lines[4:9])))  # what was written, then what was read
+    assert [(one.found.output.name, value(one, "iops")) for one in other_ways] == [("Unpatched", 151), ("Patched", 123)]
     bare = outputs(re.sub(r"(?m)^\*.*\n", "", TWO_REPORTS))
     assert [value(one, "iops", operation="read") for one in bare] == [151, 123]
 
