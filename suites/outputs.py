@@ -30,6 +30,8 @@ class ParsedTrial:
 NO_DISK, NOT_WRITTEN = "No disk is measured: ", "No disk is written: "
 """How the note of an output begins whose command neither writes nor reads a disk, or only reads one."""
 
+CACHE_DROPPED = "Page cache dropped before: "
+"""How the note of an output begins above which the page cache of the host was dropped."""
 
 _WITHOUT_DISK = re.compile(r"/dev/(?:zero|null|full|u?random|nullb\d+|ram\d+|zram\d+)|(?:/dev/shm|/run)(?:/.*)?")
 

@@ -25,8 +25,9 @@ from suites.command.program_rules import name_of, starts
 from suites.command_line import lines_of as shell_commands
 from suites.command_line import without_prompts
 from suites.line_parser import MAXIMUM_LINE
-from suites.outputs import OutputFormat, ToolOutput
+from suites.outputs import CACHE_DROPPED, OutputFormat, ToolOutput
 from suites.strict_json import read_json
+from suites.tool_messages import printable_message
 
 MAXIMUM_SIZE = 256 * 2**20
 """Largest accepted output in bytes: a day of fio with one JSON document a second."""
@@ -240,10 +241,13 @@ def _read_lines(lines: Sequence[Line]) -> Recognition:
     left = own = 0
     unread: list[UnreadOutput] = []
     loop = ""
+    before: Sequence[_TextLine] = ()
     for segment in _segments(rest):
         command = next((line.command for line in reversed(segment) if line.command), loop)
         loop = command if is_loop(command) else ""
-        results = list(_read_segment(segment, command)) if len(found) < MOST_OUTPUTS else []
+        notes = _dropped(before, segment, command)
+        before = segment
+        results = list(_read_segment(segment, command, notes)) if len(found) < MOST_OUTPUTS else []
         found += [one for one in results if isinstance(one, FoundOutput)]
         unread += [one for one in results if isinstance(one, UnreadOutput)]
         own += sum(line.is_own or bool(line.command) for line in segment)
@@ -415,8 +419,26 @@ def _begun_by(line: str) -> frozenset[str]:
     return frozenset(tool for each, tool in formats().items() if each.begins(stripped))
 
 
-def _read_segment(segment: Sequence[_TextLine], command: str) -> Iterator[FoundOutput | UnreadOutput]:
-    """Yield the results of the format that reads most of a segment, or that of which nothing can be read."""
+_DROPS = re.compile(r"vm[./]drop_caches ?= ?[13]\b|\b[13]\b[^;&>|]{0,9}[>|][^;&]{0,20}/proc/sys/vm/drop_caches")
+"""A command that drops the page cache, or what sysctl prints then; 2 drops other caches."""
+
+
+def _dropped(before: Sequence[_TextLine], segment: Sequence[_TextLine], command: str) -> tuple[str, ...]:
+    """Return a note on the page cache if it was dropped after the output `before` and before that of `segment`."""
+    outputs = [at for at, line in enumerate(before) if line.is_own and not line.command]
+    above = itertools.takewhile(lambda line: line.command or not line.is_own, segment)
+    texts = [line.text for line in (*before[max(outputs, default=-1) + 1 :], *above)] + [command]
+    found = next(filter(None, map(_DROPS.search, texts)), None)
+    return () if found is None else (f"{CACHE_DROPPED}“{printable_message(found[0])}”.",)
+
+
+def _read_segment(
+    segment: Sequence[_TextLine], command: str, notes: tuple[str, ...]
+) -> Iterator[FoundOutput | UnreadOutput]:
+    """Yield the results of the format that reads most of a segment, or that of which nothing can be read.
+
+    `notes` follow those of each.
+    """
     at = [index for index, line in enumerate(segment) if line.is_own and not line.command]
     if not at:
         return
@@ -441,7 +463,7 @@ def _read_segment(segment: Sequence[_TextLine], command: str) -> Iterator[FoundO
         begun_at, left_out = known.begun(text), _left_out(segment[at[0] : at[-1]], known)
         for one in results:
             parsed = replace(
-                one.parsed, complete=one.parsed.complete and not left_out, notes=(*left_out, *one.parsed.notes)
+                one.parsed, complete=one.parsed.complete and not left_out, notes=(*left_out, *one.parsed.notes, *notes)
             )
             yield FoundOutput(known.title, replace(one, begun=begun_at, parsed=parsed), text, first.number, command)
     elif max(own.values()) > 1 or first.begun:
