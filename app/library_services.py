@@ -144,9 +144,13 @@ class LibraryServices(ABC):
 
     def save_search(self, name: str, search: str) -> str:
         """Store a search; an empty one deletes it. Return the former one. Raises FilterError for a malformed one."""
+        from app.library_rows import LONGEST_NAME
         from app.run_filter import parse_filter
+        from app.user_texts import checked_text
 
         parse_filter(search)
+        if search:
+            name = checked_text("The name", name, LONGEST_NAME)
         return self._store.save_search(name, search)
 
     def load(self, run: str) -> RunRecord:
