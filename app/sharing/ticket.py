@@ -41,10 +41,10 @@ def ticket_text(
         lines += [f"**{escaped(record.ending)}**", ""]
     lines += [*_results(record), ""]
     found = listed(record)
-    severe = sorted(
-        (one for one in without_repetitions(found) if one.severity is not Severity.INFO),
-        key=lambda one: -one.severity.rank,
-    )
+    severe = [one for one in without_repetitions(found) if one.severity is not Severity.INFO]
+    reasons = [each for one in record.verdicts if one.step is not None for each in enumerate(one.findings)]
+    first = {(one.id, one.step, one.host): number for number, one in reversed(reasons)}
+    severe.sort(key=lambda one: (-one.severity.rank, first.get((one.id, one.step, one.host), len(reasons))))
     lines += _items([_standing(record, one) for one in standings], MOST_STANDINGS, "rank or change")
     lines += _items([_objection(record, one) for one in severe], MOST_FINDINGS, "finding")
     evidence = list(_evidence(record, samples, telemetry))

@@ -81,6 +81,10 @@ def test_findings_name_their_step_and_those_left_out_are_counted(workstation: Wo
     assert f"- **Title 0**: {steps[0]}, db-7\\|x: seen 0." in lines
     after = lines[lines.index("- **Title 3**: db-7\\|x: seen 3.") + 1]
     assert after == f"- And {len(made) - MOST_FINDINGS} more findings."
+    verdict = next(one for one in run.verdicts if one.step == steps[0])
+    doubted = replace(run.with_raised(made), verdicts=(replace(verdict, findings=(made[-1].finding,)),))
+    first = next(line for line in ticket_text(doubted, {}, {}).splitlines() if line.startswith("- **Title"))
+    assert first.startswith(f"- **Title {len(made) - 1}**")
 
 
 def test_no_canary_is_in_a_ticket(tmp_path: Path) -> None:
