@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from app.records import PREFIX
+from app.user_texts import checked_text
 from suites.errors import BenchwrightError
 from suites.quantities import count_text
 
@@ -113,7 +114,7 @@ class Investigation:
         """Return it with a text replaced; `where` is as in text(), `base` what was there when the user began.
 
         Raises ChangedElsewhereError if it is neither `base` nor `text` any more, and InvestigationError for a text that
-        is too long or a name that is empty.
+        is too long or has control characters, or a name that is empty.
         """
         text, stored = checked(where, text), self.text(where)
         if base is not None and stored not in {base, text}:
@@ -134,10 +135,9 @@ class Investigation:
             raise InvestigationError(
                 f"An investigation has at most {MOST_ENTRIES} entries.", "Begin another investigation."
             )
-        for one in new:
-            checked(one.id, one.note)
         place = len(self.entries) if at is None else at
-        return replace(self, entries=(*self.entries[:place], *new, *self.entries[place:]))
+        made = [replace(one, note=checked(one.id, one.note)) for one in new]
+        return replace(self, entries=(*self.entries[:place], *made, *self.entries[place:]))
 
     def moved(self, entry_id: str, to: int) -> "Investigation":
         """Return it with an entry at the position `to`, from 0; beyond the ends it is the first or last."""
@@ -189,16 +189,12 @@ def text_entry(text: str) -> InvestigationEntry:
 
 
 def checked(where: str, text: str) -> str:
-    """Return a text as it is stored. Raises InvestigationError for one that is too long, or an empty name."""
-    text = text.encode("utf-8", "replace").decode().strip() if where != NAME else " ".join(text.split())
+    """Return a text as it is stored. Raises InvestigationError as checked_text(), and for an empty name."""
     longest = LONGEST_NAME if where == NAME else LONGEST_TEXT
-    if len(text) > longest:
-        raise InvestigationError(
-            f"The text has {len(text):,} characters: nothing was stored.", f"The limit is {longest:,}."
-        )
+    text = checked_text("The text", text, longest, InvestigationError, lines=where != NAME)
     if where == NAME and not text:
         raise InvestigationError("The name is empty.", "Enter a name.")
-    return text.encode("utf-8", "replace").decode()
+    return text
 
 
 SHORT = 80

@@ -42,6 +42,9 @@ class Annotation:
 
 NO_ANNOTATION = Annotation()
 
+LONGEST_NAME, LONGEST_NOTE, LONGEST_TAG, MOST_TAGS = 500, 64 * 1024, 60, 100
+"""Bounds of new annotations, in characters."""
+
 
 @dataclass(frozen=True)
 class HeadlineFigure:

@@ -144,9 +144,13 @@ class LibraryServices(ABC):
 
     def save_search(self, name: str, search: str) -> str:
         """Store a search; an empty one deletes it. Return the former one. Raises FilterError for a malformed one."""
+        from app.library_rows import LONGEST_NAME
         from app.run_filter import parse_filter
+        from app.user_texts import checked_text
 
         parse_filter(search)
+        if search:
+            name = checked_text("The name", name, LONGEST_NAME)
         return self._store.save_search(name, search)
 
     def load(self, run: str) -> RunRecord:
@@ -206,14 +210,23 @@ class LibraryServices(ABC):
         """Return the runs older than an age that match a filter, oldest first, and why some of them are kept, by run.
 
         An imported run is kept until its import is as old: it may have been measured long before. Those in the bin are
-        included. Raises FilterError, and StoreError if a run has no summary: see
+        included. Raises FilterError, BenchwrightError for `older`, and StoreError if a run has no summary: see
         complete_summaries().
         """
+        from app.run_filter import FilterError
+
         if self.library().missing:
             from app.store.errors import StoreError
 
             raise StoreError("Summaries of runs are missing: no filter can be trusted to choose them.", "Try again.")
-        found = [row for bin_of in ("no", "yes") for row in self.matching(f"until:{older} {text} bin:{bin_of}")[1]]
+        until = f"until:{older}"
+        try:
+            found = [row for bin_of in ("no", "yes") for row in self.matching(f"{until} {text} bin:{bin_of}")[1]]
+        except FilterError as error:
+            if error.start > len(until):
+                raise
+            remedy = "Write an age such as 90d, 26w or 1y, or a date such as 2026-11-01."
+            raise BenchwrightError(f"“{older}” is not an age or a date.", remedy) from error
         kept = {**self._imported_since(older, found), **self._store.kept()}
         return sorted(found, key=lambda row: row.summary.started), {
             row.id: kept[row.id] for row in found if row.id in kept

@@ -87,7 +87,7 @@ def _with_password(session: Session, asker: Asker, question: SecretQuestion) -> 
         if password is None:
             raise PrivilegeError(
                 f"{question.user} cannot {question.purpose} on {question.host}: sudo needs a password.",
-                "Enter the password, or sign in as root.",
+                f"Enter the password{'' if asker.attended else ' on a terminal'}, or sign in as root.",
                 host=question.host,
             )
         root = RootSession(session, password)

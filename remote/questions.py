@@ -96,8 +96,10 @@ class ConsentQuestion:
 class Asker:
     """Answers questions; what a subclass does not answer is refused.
 
-    Called on a worker thread; blocks until there is an answer.
+    Called on a worker thread; blocks until there is an answer. `attended`: there is a user who can be asked.
     """
+
+    attended = True
 
     def host_key(self, question: HostKeyQuestion) -> bool:
         """Return whether the key is to be trusted and appended to known_hosts."""
@@ -126,6 +128,8 @@ class Asker:
 
 class RefusingAsker(Asker):
     """An asker that refuses everything, for use without a user."""
+
+    attended = False
 
 
 # Text from a host made safe to display: one line, bounded, printable characters only.

@@ -32,9 +32,17 @@ class _Text(click.ParamType[str]):
 
     name = "text"
 
-    def convert(self, value: str, _param: click.Parameter | None, _ctx: click.Context | None) -> str:
-        """Return the text."""
-        return sys.stdin.read(LONGEST_TEXT + 1) if value == "-" else value
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the text; fail for one that is too long or not UTF-8."""
+        if value != "-":
+            return value
+        data = sys.stdin.buffer.read(4 * LONGEST_TEXT + 1)  # UTF-8 has at most four bytes for a character
+        if len(data) > 4 * LONGEST_TEXT:
+            self.fail(f"Standard input has over {LONGEST_TEXT:,} characters: nothing was stored.", param, ctx)
+        try:
+            return data.decode()
+        except UnicodeDecodeError:
+            self.fail("Standard input is not text in UTF-8: nothing was stored.", param, ctx)
 
 
 TEXT, POSITION = _Text(), Whole(1, MOST_ENTRIES)

@@ -41,7 +41,7 @@ from app.plans.goals import SEPARATOR, goals_of
 from app.plans.job_files import FIO_JOB, job_files_text, with_fio_jobs
 from app.plans.plan import LOCAL, OTHER_HOSTS, Order, Plan, PlanError, Step, host_label, make_step, value_tables
 from app.plans.plan_changes import remarks_text
-from app.plans.plan_file import format_plan
+from app.plans.plan_file import format_plan, plan_text
 from app.plans.plan_names import NEW_PLAN, automatic_name_of, on_hosts
 from app.plans.plan_remarks import Acknowledged, reason_of
 from app.plans.presets import preset_names
@@ -144,6 +144,7 @@ def new_plan(
 ) -> None:
     """Write a plan tuned to the first host, with one step per suite or those of a preset."""
     suites += (FIO_JOB,) * len(fio_jobs)
+    name, question = plan_text(name, "name"), plan_text(question, "question")
     if preset is None and not suites:
         raise PlanError("The plan has no step.", "Add --suite, --fio-job or --preset.")
     if preset is not None:

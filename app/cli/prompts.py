@@ -50,6 +50,7 @@ class TerminalAsker(Asker):
         """Trust only the key with `fingerprint`, if given; `allow_programs`: run the commands of ~/.ssh/config."""
         self._fingerprint = None if fingerprint is None else _bare(fingerprint)
         self._allow_programs = allow_programs
+        self.attended = sys.stdin.isatty()
         self.keep_secrets = False
         """Whether accepted secrets are stored in the system keyring."""
         self.destroy: tuple[str, ...] = ()
@@ -76,7 +77,7 @@ class TerminalAsker(Asker):
 
     def secret(self, question: SecretQuestion) -> str | None:
         """Return the secret that the user types without echo; None without a terminal."""
-        if not sys.stdin.isatty():
+        if not self.attended:
             return None
         login = f"{question.user}@{question.host}"
         text = f"Passphrase for {question.key_path} ({login})" if question.key_path else f"{login}: {question.prompt}"

@@ -6,7 +6,7 @@ from dataclasses import replace
 import click
 
 from app.cli.common import json_verb, plain, print_json, print_note, print_table
-from app.library_rows import Annotation, AnnotationJson, LibraryRow, LibraryRows, row_to_json
+from app.library_rows import LONGEST_TAG, Annotation, AnnotationJson, LibraryRow, LibraryRows, row_to_json
 from app.library_table import (
     DEFAULT_COLUMNS,
     GROUPINGS,
@@ -21,8 +21,6 @@ from app.timestamps import now
 from app.verb_results import DeletedRuns, RestoredRuns
 from suites.errors import BenchwrightError
 from suites.quantities import count_text
-
-_LONGEST_TAG = 60
 
 
 class FilterCommand(click.Command):
@@ -180,8 +178,8 @@ def annotate(
 
 def _checked_tag(text: str) -> str:
     tag = " ".join(text.split())
-    if not tag or len(tag) > _LONGEST_TAG or "," in tag:
-        raise BenchwrightError(f"“{text[:80]}” is not a tag.", f"Use at most {_LONGEST_TAG} characters, no comma.")
+    if not tag or len(tag) > LONGEST_TAG or "," in tag:
+        raise BenchwrightError(f"“{text[:80]}” is not a tag.", f"Use at most {LONGEST_TAG} characters, no comma.")
     return tag
 
 

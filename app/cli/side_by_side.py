@@ -89,6 +89,7 @@ class RelayAsker(Asker):
 
     def __init__(self, asker: Asker, inbox: "queue.Queue[Any]") -> None:
         self._asker, self._inbox = asker, inbox
+        self.attended = asker.attended
 
     def host_key(self, question: HostKeyQuestion) -> bool:
         """Ask whether to trust a host key."""

@@ -92,6 +92,7 @@ class RememberingAsker(Asker):
     def __init__(self, asker: Asker, memory: CredentialCache) -> None:
         self._asker = asker
         self._memory = memory
+        self.attended = asker.attended
         self._used: dict[str, str] = {}
         self._asked: dict[str, SecretQuestion] = {}
 

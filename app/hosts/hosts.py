@@ -12,6 +12,7 @@ from app.natural_order import natural_key
 from app.output import WriteError, write_whole
 from app.plans.context import LOOPBACK
 from app.plans.plan import LOCAL
+from app.user_texts import checked_text
 from remote.errors import ConnectError, ConnectOutcome, outcome_of
 from remote.local_file import FileStamp, parse_toml, read_file, stamp_of
 from remote.locked_file import locked
@@ -91,6 +92,9 @@ class ConnectReport:
 LARGEST = 2**20
 """Size limit of the file of saved hosts, in bytes."""
 
+LONGEST_TEXT = 1000
+"""Of a saved host, in characters."""
+
 _KEYS = ("host_name", "port", "user", "identity_file", "jump")
 
 
@@ -120,6 +124,9 @@ class SavedHosts:
                 raise HostsError(
                     f"Invalid host name “{entry.name}”.", "Remove spaces, hidden characters, leading dashes."
                 )
+            for key in ("name", *_KEYS):
+                text = str(getattr(entry, key) or "")
+                checked_text(f"The {key} of {entry.name[:60]}", text, LONGEST_TEXT, HostsError)
         names = {entry.name for entry in entries} | set(instead)
         with self._locked():
             known = self._read()

@@ -75,9 +75,9 @@ def plan_of(content: Mapping[str, Any], *, usable_goals: bool = True) -> Plan:
     steps = tuple(_read_step(step, number) for number, step in enumerate(written_steps, 1))
     plan = validate(
         Plan(
-            name=_text(content.get("name", ""), "name") or NEW_PLAN,
-            question=_text(content.get("question", ""), "question"),
-            hosts=tuple(_text(host, "hosts") for host in _sequence(content.get("hosts", []), "hosts", str)),
+            name=plan_text(content.get("name", ""), "name") or NEW_PLAN,
+            question=plan_text(content.get("question", ""), "question"),
+            hosts=tuple(plan_text(host, "hosts") for host in _sequence(content.get("hosts", []), "hosts", str)),
             steps=steps,
             repetition=read_repetition(content.get("repetition", {})),
             order=_read_order(content.get("order", Order.BLOCK)),
@@ -104,13 +104,13 @@ def _read_step(content: Mapping[str, Any], number: int) -> Step:
         raise PlanError(
             f"{where}: parameters is not a table.", "Write [step.parameters] with one parameter on each line."
         )
-    peer, name = content.get("peer"), _text(content.get("name", ""), "name")
+    peer, name = content.get("peer"), plan_text(content.get("name", ""), "name")
     try:
         return make_step(
-            _text(content["suite"], "suite"),
+            plan_text(content["suite"], "suite"),
             parameters,
             name=step_name(name, str(content["suite"]), {suite.id for suite in SUITES}),
-            peer=None if peer is None else _text(peer, "peer"),
+            peer=None if peer is None else plan_text(peer, "peer"),
         )
     except BenchwrightError as error:
         raise type(error)(f"{where}: {error.message}", error.remedy) from error
@@ -154,7 +154,8 @@ def _refuse_unknown(content: Mapping[str, Any], accepted: set[str], where: str) 
             raise PlanError(f"{where} has no “{key}”.", f"Its keys are {', '.join(sorted(accepted))}.")
 
 
-def _text(value: object, name: str) -> str:
+def plan_text(value: object, name: str) -> str:
+    """Return a text of a plan; raise PlanError unless it is one line of at most MAXIMUM_TEXT characters."""
     if not isinstance(value, str) or len(value) > MAXIMUM_TEXT or any(ord(character) < 32 for character in value):
         raise PlanError(f"{name} is {str(value)[:60]!r}.", f"Set one line of text, at most {MAXIMUM_TEXT} characters.")
     return value

@@ -162,14 +162,22 @@ def wrap(text: str, style: Style, available: float, indent: str = "") -> list[st
 def _broken(word: str, style: Style, available: float) -> list[str]:
     """Return `word` in pieces no wider than `available`, each of at least one character."""
     pieces: list[str] = []
-    while width(word, style) > available and len(word) > 1:
-        low, high = 1, len(word) - 1
-        while low < high:
-            middle = (low + high + 1) // 2
-            low, high = (middle, high) if width(word[:middle], style) <= available else (low, middle - 1)
-        pieces.append(word[:low])
-        word = word[low:]
+    while (fits := _fitting(word, style, available)) < len(word):
+        pieces.append(word[:fits])
+        word = word[fits:]
     return [*pieces, word]
+
+
+def _fitting(word: str, style: Style, available: float) -> int:
+    """Return how many characters of `word` fit, at least one; measure at most twice as many, so that it is quick."""
+    low, high = 1, 2
+    while high <= len(word) and width(word[:high], style) <= available:
+        low, high = high, 2 * high
+    high = min(high - 1, len(word))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if width(word[:middle], style) <= available else (low, middle - 1)
+    return low
 
 
 _RIGHT_TO_LEFT = re.compile(

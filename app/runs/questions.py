@@ -38,6 +38,7 @@ class SerialAsker(Asker):
         self.begun = False
         self.question_count = 0
         """Number of questions so far."""
+        self.attended = asker.attended
         self._asker = asker
         self._queue = queue
         self._lock = threading.RLock()

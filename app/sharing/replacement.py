@@ -29,6 +29,12 @@ _TOKENS = frozenset({"format", "suite", "unit", "purpose", "better", "policy", "
 _VALUES = frozenset({"values", "by_host"})
 """Keys of JSON with parameters of a step, whose names may be those of tokens."""
 
+_ELEMENT = re.compile(
+    r"a|abbr|b|blockquote|br|center|code|del|details|div|em|font|h[1-6]|hr|i|img|ins|kbd|li|mark|ol|p|pre|s|small|span"
+    r"|strong|sub|summary|sup|table|tbody|td|th|thead|tr|tt|u|ul|var|wbr", re.IGNORECASE,
+)  # fmt: skip
+"""An element of HTML in notes and Markdown; ``</b>`` looks like a path, and a host may be named b."""
+
 LEFT_OUT = "[left out: too long to redact]"
 
 
@@ -115,11 +121,15 @@ class Replacement:
         return self._weak_places.sub(self._replaced_weak, text)
 
     def _replaced(self, match: re.Match[str]) -> str:
+        if _is_tag(match):
+            return match[0]
         key = match[0].lower()
         self.counts[self._owner[key]] += 1
         return self._new[key]
 
     def _replaced_weak(self, match: re.Match[str]) -> str:
+        if _is_tag(match):
+            return match[0]
         self.counts[match[0]] += 1
         return self._weak[match[0]]
 
@@ -135,6 +145,13 @@ class Replacement:
             return match[0]
         found = self.data(content)
         return match[0] if found == content or _same(found, content) else base64.b64encode(found).decode()
+
+
+def _is_tag(match: re.Match[str]) -> bool:
+    """Return whether a match is the name in a tag of HTML: ``<b>``, ``</b>``, ``<br/>``, ``<td align=right>``."""
+    start, after = match.start(), match.string[match.end() : match.end() + 1]
+    opened = match.string[max(0, start - 2) : start].endswith(("<", "</"))
+    return opened and after in {">", "/", " "} and _ELEMENT.fullmatch(match[0]) is not None
 
 
 def _is_text(content: bytes) -> bool:

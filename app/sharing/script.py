@@ -17,7 +17,13 @@ _HEAD = """\
 set -eu
 trials=${TRIALS:-%d}
 directory=
-trap 'rm -rf "$directory"' EXIT
+servers=
+stop() {
+for server in $servers; do kill "$server" 2>/dev/null && wait "$server" || true; done
+servers=
+}
+trap 'stop; rm -rf "$directory"' EXIT
+trap 'exit 1' HUP INT TERM  # in dash, a signal alone runs no trap of EXIT
 enter() {
 cd "$1"
 rm -rf "$directory"
@@ -58,8 +64,8 @@ def _step(commands: Sequence[Command]) -> Iterator[str]:
     yield from (f"# On the peer, first: {_line(command.line)}" for command in commands if command.on_peer)
     yield from (command.line for command in own if command.purpose is Purpose.PREPARE)
     servers = [command for command in own if command.purpose is Purpose.SERVE]
-    for number, command in enumerate(servers):
-        yield f"{command.line} &\nserver{number}=$!\nsleep 1"
+    for command in servers:
+        yield f'{command.line} &\nservers="$servers $!"\nsleep 1'
     measuring = [command.line for command in own if command.purpose is Purpose.MEASURE]
     if measuring:
         yield "trial=1"
@@ -67,7 +73,7 @@ def _step(commands: Sequence[Command]) -> Iterator[str]:
         yield from measuring
         yield "trial=$((trial + 1))"
         yield "done"
-    yield from (f'kill "$server{number}" || true' for number in range(len(servers)))
+    yield from ["stop"] if servers else []
     yield from (command.line for command in own if command.purpose is Purpose.CLEAN_UP)
 
 

@@ -5,7 +5,7 @@ from contextlib import suppress
 
 from app.checks import cpu, disk, host, network, timing
 from app.checks.limits import LIMITED_BY
-from app.checks.limits.judge import hypotheses_of, limiter_text
+from app.checks.limits.judge import limiter_text, ruled_out
 from app.markdown import code, escaped, table
 from app.plans.plan import Step, host_label
 from app.records import RunRecord, SampleSeries
@@ -13,11 +13,11 @@ from app.sharing.run_content import RESULT_HEAD, RESULT_RIGHT, command_lines, re
 from app.sharing.standing import Standing
 from app.step_results import basis_text, host_lines, step_results
 from app.verdict.listing import listed, without_repetitions
-from app.verdict.steps import step_verdict
+from app.verdict.steps import counted_trials, step_verdict
 from app.verdict.stored import Telemetry, evidence_of
 from suites.errors import BenchwrightError
 from suites.evidence import StepOutcomeEvidence
-from suites.quantities import first_upper, share_text
+from suites.quantities import count_text, first_upper
 from suites.vocab import Finding, Resource, Severity
 
 MOST_RESULTS = 12
@@ -25,7 +25,9 @@ MOST_FINDINGS = 4
 MOST_COMMANDS = 8
 MOST_CHECKS = 12
 MOST_STANDINGS = 6
-"""What fits on a screen."""
+MOST_CAUSES = 6
+MOST_HOSTS = 6
+"""What fits on a screen; the rest is counted."""
 
 
 def ticket_text(
@@ -38,14 +40,37 @@ def ticket_text(
     if record.ending:
         lines += [f"**{escaped(record.ending)}**", ""]
     lines += [*_results(record), ""]
-    lines += [f"- {one}" for one in _standings(record, standings)]
     found = listed(record)
-    lines += [f"- **{first_upper(one.title)}**: {escaped(one.measured)}" for one in _objections(found)]
-    for step, name, evidence in _evidence(record, samples, telemetry):
-        where = f"{step.name}, {host_label(name)}" if len(record.plan.steps) * len(record.plan.hosts) > 1 else ""
-        lines += [f"- {line}" for line in _causes(found, step, name, evidence, escaped(where))]
-    lines += [f"- {escaped(line)}" for line in host_lines(record)]
+    severe = [one for one in without_repetitions(found) if one.severity is not Severity.INFO]
+    reasons = [each for one in record.verdicts if one.step is not None for each in enumerate(one.findings)]
+    first = {(one.id, one.step, one.host): number for number, one in reversed(reasons)}
+    severe.sort(key=lambda one: (-one.severity.rank, first.get((one.id, one.step, one.host), len(reasons))))
+    lines += _items([_standing(record, one) for one in standings], MOST_STANDINGS, "rank or change")
+    lines += _items([_objection(record, one) for one in severe], MOST_FINDINGS, "finding")
+    evidence = list(_evidence(record, samples, telemetry))
+    for step, name, one in evidence[:MOST_CAUSES]:
+        lines += [f"- {line}" for line in _causes(record, found, step, name, one)]
+    lines += _more(len(evidence) - MOST_CAUSES, "test")
+    lines += _items([escaped(line) for line in host_lines(record)], MOST_HOSTS, "host")
     return "\n".join([*lines, "", *_reproducer(record), "", escaped(basis_text(record)), ""])
+
+
+def _items(found: Sequence[str], most: int, what: str) -> Iterator[str]:
+    """Yield the first `most` texts as a list, and the number of the others."""
+    yield from (f"- {one}" for one in found[:most])
+    yield from _more(len(found) - most, what)
+
+
+def _more(count: int, what: str) -> Iterator[str]:
+    if count > 0:
+        yield f"- And {count_text(count, f'more {what}')}."
+
+
+def _place(record: RunRecord, step: str | None, host: str | None) -> str:
+    """Return step and host before a text on them, if the run has several; empty for one on the whole run."""
+    several = len(record.plan.steps) * len(record.plan.hosts) > 1
+    names = ", ".join(filter(None, (step, host and host_label(host)))) if several else ""
+    return f"{names}: " if names else ""
 
 
 def _results(record: RunRecord) -> Iterator[str]:
@@ -55,17 +80,13 @@ def _results(record: RunRecord) -> Iterator[str]:
         yield f"\n{len(results) - MOST_RESULTS} more results are in the report."
 
 
-def _standings(record: RunRecord, standings: Sequence[Standing]) -> Iterator[str]:
-    several = len(record.plan.steps) * len(record.plan.hosts) > 1
-    for one in standings[:MOST_STANDINGS]:
-        where = f"{record.plan.steps[one.step].name}, {host_label(record.plan.hosts[one.host])}: " if several else ""
-        yield escaped(f"{where}{one.text}")
+def _standing(record: RunRecord, one: Standing) -> str:
+    return escaped(f"{_place(record, record.plan.steps[one.step].name, record.plan.hosts[one.host])}{one.text}")
 
 
-def _objections(found: Sequence[Finding]) -> list[Finding]:
-    """Return the most severe findings that lower the trust in the results."""
-    severe = [one for one in without_repetitions(found) if one.severity is not Severity.INFO]
-    return sorted(severe, key=lambda one: -one.severity.rank)[:MOST_FINDINGS]
+def _objection(record: RunRecord, one: Finding) -> str:
+    """Return a finding that lowers the trust in the results."""
+    return f"**{first_upper(one.title)}**: {escaped(f'{_place(record, one.step, one.host)}{one.measured}')}"
 
 
 def _evidence(
@@ -81,24 +102,26 @@ def _evidence(
 
 
 def _causes(
-    found: Sequence[Finding], step: Step, name: str, evidence: StepOutcomeEvidence, where: str
+    record: RunRecord, found: Sequence[Finding], step: Step, name: str, evidence: StepOutcomeEvidence
 ) -> Iterator[str]:
     """Yield the limit with its evidence, the limits that were not reached, and the checks that found nothing."""
-    prefix = f"{where}: " if where else ""
+    prefix = escaped(_place(record, step.name, name))
+    prefix += " " if prefix else ""
     named = [one for one in found if (one.id, one.step, one.host) == (LIMITED_BY.id, step.name, name)]
     for one in named[-1:]:
         yield f"**Limit**: {prefix}{escaped(one.measured)}"
-    limits = dict.fromkeys(
-        f"{limiter_text(each.limiter)} ({'; '.join((share_text(each.used), *each.against))})"
-        for each in hypotheses_of(evidence.done[-1])
-        if each.used is not None and not each.explains
-    )
+    given = record.verdict_on(step.name, name)
+    limits = [
+        f"{limiter_text(limiter)} ({text})"
+        for limiter, text in ruled_out(counted_trials(evidence.done)).items()
+        if given is None or limiter is not given.limited_by
+    ]
     if limits:
         yield f"**Not the limit**: {prefix}{escaped(', '.join(limits))}."
     verdict = step_verdict(evidence)
     raised = {one.id for one in (*verdict.verdict.findings, *(one.finding for one in verdict.found), *found)}
     checks = {check.id: check.title for check in (*_COMMON, *_BY_RESOURCE.get(step.suite.resource, ()))}
-    if not timing.by_rounds(evidence.done[-1]):
+    if not any(map(timing.by_rounds, evidence.done)):
         del checks[timing.ROUNDS_CHECK.id]
     unchecked = [checks[check] for check, _ in verdict.not_checked if check in checks]
     clean = [title for check, title in checks.items() if check not in raised and title not in unchecked]

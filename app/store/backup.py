@@ -1,17 +1,14 @@
 """Backup of the whole library to another file: a consistent copy, verified before it gets its name."""
 
-import os
-import secrets
 import sqlite3
 from collections.abc import Generator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.output import make_private
 from app.store import errors, schema
 from app.store.database import Database
-from app.store.library_file import copy_open, create_file, driver_of, for_reading, for_writing, remove_library
+from app.store.library_file import copy_open, driver_of, for_reading, make_one_file, new_library
 from suites.quantities import count_text
 
 
@@ -42,30 +39,14 @@ def back_up(source: Database, path: Path) -> Generator[BackedUp]:
     """
     if not isinstance(source.location, Path):
         raise errors.no_file(source.location)
-    if os.path.lexists(path):
-        raise errors.StoreError(f"{path} exists already.", "Choose a new file name.")
     if not path.parent.is_dir():  # its disk may not be mounted
         raise errors.StoreError(f"The folder {path.parent} does not exist.", "Create it, or mount its disk.")
-    partial = path.with_name(f".{path.name}-{secrets.token_hex(4)}.partial")
-    try:
-        with source.reading() as connection:
-            make_private(partial)
-            raw = driver_of(connection)
-            expected = _counts(raw)
-            copy_open(raw, partial)
-        with closing(for_writing(partial)) as copy:
-            copy.execute("PRAGMA journal_mode = DELETE").close()  # one file, also on a read-only medium
-        _sync(partial)
+    with source.reading() as connection, new_library(path) as partial:
+        raw = driver_of(connection)
+        expected = _counts(raw)
+        copy_open(raw, partial)
+        make_one_file(partial)
         rows = _verified(partial, path, expected)
-        create_file(path)  # fails if it exists meanwhile
-        partial.replace(path)
-        _sync(path.parent)
-    except OSError as error:
-        raise errors.cannot_write(path, error) from error
-    except sqlite3.Error as error:
-        raise errors.translated(error, path) from error
-    finally:
-        remove_library(partial)
     yield BackedUp(path, rows[schema.runs.name], sum(rows.values()), path.stat().st_size)
 
 
@@ -90,15 +71,3 @@ def _counts(connection: sqlite3.Connection) -> Mapping[str, int]:
         name: connection.execute('SELECT count(*) FROM "{}"'.format(name.replace('"', '""'))).fetchone()[0]  # noqa: S608 (names from the file's own schema, quoted)
         for name in names
     }
-
-
-def _sync(path: Path) -> None:
-    """Write a file, or the names in a folder, to disk (fsync)."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    except OSError:
-        if path.is_file():
-            raise  # some network file systems cannot sync a folder
-    finally:
-        os.close(descriptor)

@@ -224,10 +224,20 @@ def empty_file(path: Path) -> StoreError:
     return StoreError(f"{path} is not a library: the file is empty.", "Choose another file.")
 
 
-def no_permission(url: ServerUrl) -> ReadOnlyError:
-    """Return the error that the role may not write to the library at `url`."""
+def not_readable(url: ServerUrl, role: str) -> StoreError:
+    """Return the error that the role may not read the library at `url`."""
+    quoted = '"{}"'.format(role.replace('"', '""'))
+    return StoreError(
+        f"The role {role} may not read the library {url}.",
+        "As its owner, run: benchwright store roles | psql DATABASE, and in psql: GRANT benchwright_writer TO "
+        f"{quoted}; or, only to read, GRANT benchwright_reader TO {quoted};",
+    )
+
+
+def no_permission(url: ServerUrl, reason: str = "") -> ReadOnlyError:
+    """Return the error that the role may not write to the library at `url`; `reason` is what the server refused."""
     return ReadOnlyError(
-        f"The library {url} is read-only for this role.",
+        f"The library {url} is read-only for this role{f': {reason}' if reason else ''}.",
         "To measure, pin or delete, connect as a writer: benchwright store roles prints the SQL that makes one.",
     )
 

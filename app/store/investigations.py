@@ -22,6 +22,7 @@ from app.store import schema
 from app.store.errors import StoreError
 from app.store.rows import storable, to_text
 from app.timestamps import now
+from app.user_texts import CONTROL
 from suites.quantities import quantity
 
 _TABLE = schema.investigations
@@ -118,7 +119,11 @@ def decoded(number: object, name: object, text: object) -> Investigation | Unrea
             raise FormatError("Its id is that of another.")  # noqa: TRY301
         check_entries(found)
         for where in (*FIELDS, *(one.id for one in found.entries)):
-            checked(where, found.text(where))
+            text = found.text(where)
+            if CONTROL.search(text):  # of an older version, or another program
+                found = found.written(where, CONTROL.sub("\ufffd", text))
+            else:
+                checked(where, text)
     except (FormatError, InvestigationError) as error:
         reason = error.message.removeprefix("The investigation: ")
         return UnreadableInvestigation(str(number), str(name)[:LONGEST_NAME], reason)

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import secrets
 import shutil
 import sqlite3
 import stat
@@ -9,7 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -393,6 +394,55 @@ def _with_code(code: int) -> sqlite3.OperationalError:
     error = sqlite3.OperationalError()
     error.sqlite_errorcode = code
     return error
+
+
+@contextmanager
+def new_library(path: Path) -> Iterator[Path]:
+    """Give the name of an empty file, which becomes the library `path` when it is whole and on disk.
+
+    After a failure, or if it is killed, there is nothing at `path`. Raises StoreError, for a full disk that of `path`.
+    """
+    if os.path.lexists(path):
+        raise errors.StoreError(f"{path} exists already.", "Choose a new file name.")
+    partial = path.with_name(f".{path.name[-200:]}-{secrets.token_hex(4)}.partial")
+    try:
+        make_private(partial)
+        yield partial
+        make_one_file(partial)
+        _sync(partial)
+        create_file(path)  # fails if it exists meanwhile
+        partial.replace(path)
+        _sync(path.parent)
+    except errors.StoreFullError as error:
+        raise errors.no_space(str(path)) from error
+    except OSError as error:
+        raise errors.cannot_write(path, error) from error
+    except sqlite3.Error as error:
+        raise errors.translated(error, path) from error
+    finally:
+        remove_library(partial)
+
+
+def make_one_file(path: Path) -> None:
+    """Move what SQLite keeps beside the library at `path` into it, so that it is whole alone and on a read-only medium.
+
+    Raises sqlite3.Error, for example on a full disk.
+    """
+    with closing(for_writing(path)) as library:
+        if library.execute("PRAGMA journal_mode = DELETE").fetchone() != ("delete",):
+            raise _with_code(sqlite3.SQLITE_FULL)
+
+
+def _sync(path: Path) -> None:
+    """Write a file, or the names in a folder, to disk (fsync)."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError:
+        if path.is_file():
+            raise  # some network file systems cannot sync a folder
+    finally:
+        os.close(descriptor)
 
 
 def remove_library(path: Path) -> None:

@@ -10,12 +10,24 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection, Select, delete, insert, select
 
 from app.events import State
-from app.library_rows import NO_ANNOTATION, Annotation, Configuration, LibraryRow, LibraryRows, ParameterValue
+from app.library_rows import (
+    LONGEST_NAME,
+    LONGEST_NOTE,
+    LONGEST_TAG,
+    MOST_TAGS,
+    NO_ANNOTATION,
+    Annotation,
+    Configuration,
+    LibraryRow,
+    LibraryRows,
+    ParameterValue,
+)
 from app.natural_order import natural_key
 from app.records import RunSummary
 from app.store import ownership, run_locks, run_reader, schema
-from app.store.errors import no_run
+from app.store.errors import StoreError, no_run
 from app.store.rows import driver_rows, recalls, storable, to_text
+from app.user_texts import checked_text
 from suites.vocab import Metric
 
 CHUNK = 500
@@ -51,9 +63,13 @@ def metric_values(connection: Connection, name: str) -> Mapping[str, tuple[float
 
 
 def annotate(connection: Connection, changed: Mapping[str, Annotation]) -> Mapping[str, Annotation]:
-    """Replace the annotations of runs; return the former ones. Raises StoreError for a run that does not exist."""
+    """Replace the annotations of runs; return the former ones.
+
+    Raises StoreError for a run that does not exist, or a new text as checked_text().
+    """
     former, table = _annotations(connection), schema.annotations
-    for run, one in changed.items():
+    for run, given in changed.items():
+        one = _checked(given, former.get(run, NO_ANNOTATION))
         if connection.execute(select(schema.runs.c.id).where(schema.runs.c.id == run)).first() is None:
             raise no_run(run)
         connection.execute(delete(table).where(table.c.run_id == run))
@@ -61,6 +77,20 @@ def annotate(connection: Connection, changed: Mapping[str, Annotation]) -> Mappi
             row = {"run_id": run, "name": one.name, "note": one.note, "tags": to_text(one.tags), "binned": one.binned}
             connection.execute(insert(table).values(storable(row)))
     return {run: former.get(run, NO_ANNOTATION) for run in changed}
+
+
+def _checked(given: Annotation, former: Annotation) -> Annotation:
+    """Return an annotation as it is stored; what was stored before stays."""
+    name, note, tags = given.name, given.note, given.tags
+    if name != former.name:
+        name = checked_text("The name", name, LONGEST_NAME, StoreError)
+    if note != former.note:
+        note = checked_text("The note", note, LONGEST_NOTE, StoreError, lines=True)
+    if tags != former.tags:
+        tags = tuple(tag if tag in former.tags else checked_text("A tag", tag, LONGEST_TAG, StoreError) for tag in tags)
+        if len(tags) > MOST_TAGS:
+            raise StoreError(f"A run has at most {MOST_TAGS} tags: nothing was stored.", "Remove some.")
+    return replace(given, name=name, note=note, tags=tags)
 
 
 def searches(connection: Connection) -> Mapping[str, str]:

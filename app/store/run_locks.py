@@ -8,6 +8,7 @@ from app.store import investigations, ownership, run_reader, schema
 from app.store.errors import StoreError
 from app.store.rows import storable
 from app.timestamps import now
+from app.user_texts import checked_text
 
 LONGEST = 500
 """Longest reason in characters."""
@@ -21,8 +22,8 @@ def locks(connection: Connection) -> Mapping[str, str]:
 
 def lock(connection: Connection, runs: Sequence[str], reason: str) -> list[str]:
     """Lock runs, or replace the reason; return their ids. Raises StoreError for a run that does not exist."""
-    text = " ".join(reason.split())
-    if not text or len(text) > LONGEST:
+    text = checked_text("The reason", reason, LONGEST, StoreError)
+    if not text:
         raise StoreError("A lock needs a reason.", f"Give one of at most {LONGEST} characters with --reason.")
     found = list(dict.fromkeys(run_reader.find(connection, run) for run in runs))
     for run in found:

@@ -40,9 +40,8 @@ from app.store.file_database import FileDatabase
 from app.store.library_file import (
     cannot_open,
     check_kind,
-    create_file,
     driver_of,
-    remove_library,
+    new_library,
     temporary_space,
 )
 from app.store.opening import database_of
@@ -172,9 +171,7 @@ def export_runs(
     """
     with source.reading() as old, _naming_source():
         found = list(dict.fromkeys(run_reader.find(old, run) for run in runs))
-        create_file(path)
-        target = FileDatabase(path)
-        try:
+        with new_library(path) as partial, closing(FileDatabase(partial)) as target:
             with target.writing() as new:
                 for one in about:
                     investigations.keep(new, one)
@@ -183,12 +180,7 @@ def export_runs(
                     _copy(old, new, run, change)
                 if done < len(found):
                     yield Exported(path, done, len(found))
-        except BaseException:
-            remove_library(path)
-            raise
-        finally:
-            target.close()
-    yield Exported(path, len(found), len(found))  # the file is whole: closed here, it stays
+    yield Exported(path, len(found), len(found))
 
 
 def import_runs(path: Path, target: Database, runs: Sequence[str] = ()) -> Generator[Imported]:

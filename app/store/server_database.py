@@ -35,6 +35,12 @@ _TIMEOUTS = (
 )
 """A transaction of a process that hangs must not lock the library for longer."""
 
+_READABLE = """SELECT current_user::text, NOT EXISTS (
+    SELECT FROM pg_namespace LEFT JOIN pg_class ON relnamespace = pg_namespace.oid AND relname = ANY(%s)
+    WHERE nspname = %s AND (NOT has_schema_privilege(pg_namespace.oid, 'USAGE')
+    OR NOT has_table_privilege(pg_class.oid, 'SELECT')))"""
+"""The role, and whether it may read the library, if there is one."""
+
 _LOCK = f"({APPLICATION_ID}, {LIBRARY_LOCK})"
 
 _KEPT = 2
@@ -208,6 +214,9 @@ class ServerDatabase(Database):
                 f"The database of the library {self._url} is not in UTF-8.",
                 "Create one with: createdb --encoding=UTF8 --template=template0",
             )
+        role, readable = connection.exec_driver_sql(_READABLE, (list(schema.tables.tables), SCHEMA)).one()
+        if not readable:
+            raise errors.not_readable(self._url, str(role))
         if connection.exec_driver_sql(f"SELECT to_regclass('{SCHEMA}.formats')").scalar_one() is None:
             return None
         table = schema.formats

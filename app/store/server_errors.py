@@ -21,7 +21,7 @@ _BUSY = frozenset({"55P03", "40001", "40P01"})
 _LOST = ("08", "57P", "25P03", "53300")
 """Beginnings of the codes of lost, ended and refused connections."""
 
-_OTHER_REASONS = re.compile(r"does not exist|not permitted|too many|the database system|connection")
+_OTHER_REASONS = re.compile(r"does not exist|not permitted|permission denied|too many|the database system|connection")
 """Words of English messages of a server after the password was accepted (postinit.c, postmaster.c), and of libpq."""
 
 _SIGN_IN = "Store it with benchwright store login, write it to ~/.pgpass (mode 0600), or set PGPASSWORD."
@@ -34,7 +34,7 @@ def translated(error: BaseException | None, url: ServerUrl) -> StoreError:
     known = {
         **dict.fromkeys(_BUSY, StoreBusyError(f"The library {url} is locked by another program.", "Wait for it.")),
         "53100": StoreFullError(f"No space left on the server for the library {url}.", "Free space on its disk."),
-        "42501": no_permission(url),
+        "42501": no_permission(url, reason),
     }
     if code in known:
         return known[code]
@@ -67,6 +67,8 @@ def _is_about_password(error: BaseException | None, reason: str) -> bool:
 def _remedy(reason: str) -> str:
     if "does not exist" in reason and "database" in reason:
         return "Create it with: createdb --encoding=UTF8 --template=template0 NAME"
+    if "permission denied for database" in reason:
+        return "As the owner of the database, in psql: GRANT CONNECT ON DATABASE NAME TO ROLE;"
     if "certificate" in reason or "SSL" in reason:
         return "Set sslmode and sslrootcert in the URL, as in the manual of libpq."
     return "Check that the server runs and that this computer reaches it: pg_isready."

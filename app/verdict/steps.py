@@ -136,7 +136,7 @@ def _of_step(step: StepOutcomeEvidence, not_checked: dict[str, NotChecked]) -> I
 
 
 def _of_trials(step: StepOutcomeEvidence, not_checked: dict[str, NotChecked]) -> Iterator[RatedFinding]:
-    counted = set(map(id, _counted_trials(step.trials)))  # by identity: to compare thousands of trials is slow
+    counted = set(map(id, counted_trials(step.trials)))  # by identity: to compare thousands of trials is slow
     made = [(trial, [check.outcome(trial) for check in ENDED_TRIAL_CHECKS]) for trial in step.trials]
     for place, check in enumerate(ENDED_TRIAL_CHECKS):
         outcomes = [(trial, found[place]) for trial, found in made]
@@ -151,7 +151,7 @@ def _of_trials(step: StepOutcomeEvidence, not_checked: dict[str, NotChecked]) ->
             yield RatedFinding(check.finding_for(whole, trial), check.leaves(outcome), trial.id)
 
 
-def _counted_trials(trials: Sequence[TrialEvidence]) -> Sequence[TrialEvidence]:
+def counted_trials(trials: Sequence[TrialEvidence]) -> Sequence[TrialEvidence]:
     """Return the trials whose own process tree was counted; all if none was."""
     return [trial for trial in trials if not trial.uncounted] or trials
 
@@ -173,7 +173,7 @@ def _limiter(step: StepOutcomeEvidence, not_checked: dict[str, NotChecked]) -> t
 
     Trials with different limits have none in common, unless most of them agree.
     """
-    outcomes = [(trial, LIMITED_BY.outcome(trial)) for trial in _counted_trials(step.done)]
+    outcomes = [(trial, LIMITED_BY.outcome(trial)) for trial in counted_trials(step.done)]
     failed = next((one for _, one in outcomes if isinstance(one, NotChecked) and one.defect), None)
     if failed:
         not_checked[LIMITED_BY.id] = failed

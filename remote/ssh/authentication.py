@@ -3,6 +3,7 @@
 import contextlib
 import os
 import re
+import shlex
 import socket
 import time
 from collections.abc import Iterator, Sequence
@@ -155,6 +156,13 @@ class _CancelledError(Exception):
     """The user cancelled a question."""
 
 
+class _UnattendedError(Exception):
+    """There is no user to answer a question."""
+
+
+_NO_TERMINAL = "no terminal to enter"
+
+
 @dataclass(slots=True)
 class Authentication:
     """Authentication on one connection. `tried` lists the credentials that were offered."""
@@ -182,6 +190,8 @@ class Authentication:
                     break
         except _CancelledError:
             raise self._cancelled() from None
+        except _UnattendedError:
+            raise self._refused() from None
         except EOFError:
             if not self.tried:
                 raise
@@ -281,7 +291,10 @@ class Authentication:
         for attempt in range(1, ATTEMPTS + 1):
             prompt = f"Passphrase for {short(file.path)}"
             question = SecretQuestion(self.target.name, self.target.user, prompt, str(file.path), attempt, lasting=True)
-            passphrase = self._answer(question)
+            try:
+                passphrase = self._answer(question)
+            except _UnattendedError:
+                raise UnusableKeyError(f"{_NO_TERMINAL} its passphrase on") from None
             try:
                 return load(file, passphrase)
             except WrongPassphraseError:
@@ -344,8 +357,13 @@ class Authentication:
 
     def _answer(self, question: SecretQuestion) -> str:
         secret = self.asker.secret(question)
-        if secret is None:
+        if secret is None and self.asker.attended:
             raise _CancelledError
+        if secret is None:
+            if question.key_path is None:
+                method = "password" if question.lasting else "keyboard-interactive"
+                self.tried.append(f"{method} ({_NO_TERMINAL} it on)")
+            raise _UnattendedError
         return secret
 
     # Errors
@@ -368,4 +386,8 @@ class Authentication:
     def _remedy(self) -> str:
         if "many authentication failures" in self.transport.disconnect_message:
             return "Set IdentityFile to the right key and IdentitiesOnly yes, so that no other key is offered first."
-        return "Add your public key to ~/.ssh/authorized_keys on the host (ssh-copy-id), or set another user or key."
+        remedy = "Add your public key to ~/.ssh/authorized_keys on the host (ssh-copy-id), or set another user or key."
+        if any(_NO_TERMINAL in one for one in self.tried):
+            store = f"benchwright hosts test {shlex.quote(self.target.name)} --remember"
+            remedy += f" A password or passphrase is stored, on a terminal, with: {store}"
+        return remedy

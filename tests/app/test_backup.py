@@ -1,9 +1,11 @@
 """Backups of the whole library: complete, verified, never over another file, never half of one."""
 
 import os
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -108,6 +110,34 @@ def test_a_full_disk_keeps_no_part(workstation: Workstation, small_disk: Path) -
     with pytest.raises(StoreFullError, match="No space left"):
         list(workstation.back_up(small_disk / "backup.sqlite3"))
     assert [path.name for path in small_disk.iterdir()] == ["ballast"]
+
+
+@pytest.mark.parametrize("verb", ["backup", "export"])
+def test_on_a_small_disk_a_copy_is_whole_alone_or_nothing(
+    workstation: Workstation,
+    small_disk: Path,  # noqa: F811 (the fixture)
+    verb: str,
+) -> None:
+    large = replace(RUN, run_id="20260102-000000-0002", output=os.urandom(2**18))
+    record(workstation, large)
+    ballast, target = fill(small_disk), small_disk / "copy.sqlite3"
+    faults, left = list[str](), set[str]()
+    for size in range(2**21 - 2**19, 0, -(2**16)):
+        os.truncate(ballast, size)
+        try:
+            list(
+                workstation.back_up(target) if verb == "backup" else workstation.export_library([large.run_id], target)
+            )
+            break
+        except StoreFullError as error:
+            faults.append(error.message)
+            left |= {path.name for path in small_disk.iterdir()}
+    assert faults
+    assert all(str(target) in fault for fault in faults)
+    assert left == {"ballast"}
+    alone = Path(shutil.copy(target, small_disk.parent / "alone.sqlite3"))
+    with closing(Workstation(alone)) as copy:
+        assert copy.samples(large.run_id) == workstation.samples(large.run_id)
 
 
 def test_a_library_is_backed_up_while_it_is_written(workstation: Workstation, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from app.investigation import (
     CONCLUSION,
     LONGEST_TEXT,
     MOST_ENTRIES,
+    NAME,
     QUESTION,
     ChangedElsewhereError,
     EntryKind,
@@ -148,6 +149,35 @@ def test_bounds(workstation: Workstation, found: Investigation) -> None:
     with pytest.raises(InvestigationError):
         workstation.begin_investigation(found.name)
     assert found.written(CONCLUSION, "\ud800").conclusion == "?"
+    assert found.written(CONCLUSION, "a\r\n\tb\rc\n").conclusion == "a\n\tb\nc"
+    for control in "\0\x1b\x7f\x9b":
+        for where in (NAME, QUESTION, CONCLUSION, found.entries[0].id):
+            with pytest.raises(InvestigationError, match="control character"):
+                found.written(where, f"a{control}b")
+        with pytest.raises(InvestigationError, match="control character"):
+            found.added([text_entry(control)])
+    assert found.written(CONCLUSION, "👩‍💻 שלום").conclusion == "👩‍💻 שלום"
+
+
+def test_a_stored_text_with_control_characters_is_read(workstation: Workstation, found: Investigation) -> None:
+    workstation.close()
+    change_file(workstation.library_path, "UPDATE investigations SET content = replace(content, 'The ', 'The\\u001b ')")
+    read = workstation.investigation(found.id)
+    assert [entry.note for entry in read.entries] == ["Before, on web-1.", "The\ufffd change.", TEXT]
+    entry = read.entries[1]
+    workstation.change_investigation(found.id, lambda one: one.without([entry.id]))
+    assert workstation.change_investigation(found.id, lambda one: one.added([entry], 1))[1].entries == read.entries
+
+
+@pytest.mark.parametrize("data", [b"\xff\xfe\x00", b"PK\x03\x04\x00", b"x" * (LONGEST_TEXT + 1), b"x" * 10_000_000])
+def test_standard_input_is_text_and_bounded(workstation: Workstation, found: Investigation, data: bytes) -> None:
+    workstation.close()
+    refused = benchwright(
+        "--store", workstation.library_path, "investigation", "add", found.id, "--text", "-", stdin=data
+    )
+    assert (refused.status, refused.out) == (BAD_INPUT, "")
+    assert "nothing was stored" in refused.err
+    assert workstation.investigation(found.id) == found
 
 
 def test_html_report_is_ordered_valid_and_imported(

@@ -601,6 +601,30 @@ def test_a_writer_changes_no_table_and_a_reader_nothing(postgresql: Server, url:
     postgresql.execute("DROP DATABASE no_library")
 
 
+def test_a_role_that_may_not_read_is_told_what_to_grant(postgresql: Server, url: ServerUrl, store: Store) -> None:
+    name, role = url.url.rpartition("/")[2], "zq role"
+    record(store, RUN, run_events.run_events(RUN))
+    with suppress(Exception):
+        postgresql.execute(f'DROP ROLE "{role}"')
+    postgresql.execute(f'CREATE ROLE "{role}" LOGIN')
+    own = postgresql.url(name, quote(role))
+    for grant in ("", "USAGE ON SCHEMA benchwright", "SELECT ON benchwright.formats, benchwright.runs"):
+        postgresql.execute(f'GRANT {grant} TO "{role}"' if grant else "SELECT 1", name)
+        with pytest.raises(StoreError, match=f"The role {role} may not read the library") as refused:
+            Store(location_of(own)).runs()
+        assert f'GRANT benchwright_reader TO "{role}"' in refused.value.remedy
+    postgresql.execute(ROLES_SQL, name)
+    postgresql.execute(f'GRANT benchwright_reader TO "{role}"')
+    for reader in opened(location_of(own)):
+        assert [row.id for row in reader.runs()] == [RUN]
+        with pytest.raises(ReadOnlyError, match="read-only for this role: permission denied for table"):
+            reader.delete(RUN)
+    postgresql.execute(f"REVOKE CONNECT ON DATABASE {name} FROM PUBLIC")
+    with pytest.raises(StoreLostError, match="permission denied for database") as refused:
+        Store(location_of(own)).runs()
+    assert "GRANT CONNECT" in refused.value.remedy
+
+
 # Copies
 
 

@@ -235,6 +235,18 @@ def test_weak_values(name: str, text: str, expected: str) -> None:
     assert Replacement({}, {name: "N"}).text(text) == expected
 
 
+def test_tags_of_html_in_a_note_stay_and_names_in_them_are_replaced() -> None:
+    note = (
+        "<b>web-1</b><br/> <web-1> <div title=web-1>disk</div> in /srv/zqb</pre>, <strong>web-1</strong> <kbd>b</kbd>"
+    )
+    redaction = Redaction(texts=True)
+    redaction.add_host("web-1", None)
+    redaction.add_text(note)
+    assert redaction.replacement.text(note) == note.replace("web-1", "host-A").replace("zqb", "path-B")
+    for value in ("b", "summary"):
+        assert Replacement({value: "N"}, {}).text(f"<x{value}> </{value}> {value}") == f"<x{value}> </{value}> N"
+
+
 IPERF3 = SYSBENCH.parents[2] / "iperf3/3.12/tcp_json.stdout"
 PASTED = f"""zqcustomer says that the database of the bank is slow since Monday
 [zqroot@zqrhel9 zqdata]# uptime

@@ -539,6 +539,20 @@ def test_wrapping_keeps_every_character(style: object) -> None:
     assert all(width(line, style) <= 300 for line in lines)
 
 
+def test_a_word_of_65536_characters_is_measured_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    measured = 0
+
+    def counted(text: str, _style: object) -> float:
+        nonlocal measured
+        measured += len(text)
+        return 7.0 * len(text)
+
+    monkeypatch.setattr(sheet, "width", counted)
+    word = "x" * 2**16
+    assert "".join(wrap(word, BODY, 300)) == word
+    assert measured < 40 * len(word)
+
+
 def test_repetition_does_not_matter_to_the_picture() -> None:
     run = a_run()
     assert "random read" in text_of(drawn(replace(run, plan=replace(run.plan, repetition=Repetition(30)))))

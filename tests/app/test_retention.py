@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 from app.library_rows import Annotation
+from app.run_filter import FilterError
 from app.services import Workstation
 from app.store.errors import StoreError
+from suites.errors import BenchwrightError
 from tests.messages import messages
 from tests.program import BAD_INPUT, DONE, FAILED, benchwright
 from tests.widgets.library_runs import Made, record
@@ -112,6 +114,14 @@ def test_the_command_lists_first_and_deletes_with_consent(workstation: Workstati
     refused = benchwright("--store", tmp_path / "library.sqlite3", "delete", LOCKED)
     assert refused.status == BAD_INPUT
     assert MESSAGES["locked"] in refused.err
+
+
+@pytest.mark.parametrize("older", ["", "1x", "-1d", "1y,0d", "999999999y"])
+def test_an_age_that_is_none_is_refused_in_words_of_the_option(workstation: Workstation, older: str) -> None:
+    with pytest.raises(BenchwrightError, match="is not an age or a date"):
+        workstation.expired(older)
+    with pytest.raises(FilterError, match="bin"):
+        workstation.expired("1y", "bin:nothing")
 
 
 def test_runs_without_a_summary_are_read_before_a_filter_chooses_them(workstation: Workstation) -> None:

@@ -1,5 +1,6 @@
 """The library as rows: summaries that are written with a run, annotations, the bin, searches; and their verbs."""
 
+import json
 import shutil
 from collections.abc import Iterator
 from contextlib import closing
@@ -10,7 +11,7 @@ import pytest
 
 from app.events import Event, RunEnded, RunStarted, State
 from app.history import HistoryQuery
-from app.library_rows import Annotation, row_to_json
+from app.library_rows import NO_ANNOTATION, Annotation, row_to_json
 from app.library_table import (
     COLUMNS,
     GROUPINGS,
@@ -192,6 +193,34 @@ def test_what_was_deleted_is_in_the_bin_until_it_is_restored(workstation: Workst
     assert workstation.load("last").summary.id == run
     with pytest.raises(StoreError):
         workstation.annotate({"nothing": Annotation("x")})
+
+
+@pytest.mark.parametrize(
+    "wrong", [Annotation("a\0b"), Annotation(note="\x1b[2J"), Annotation("x" * 501), Annotation(note="x" * 65_537),
+              Annotation(tags=("x" * 61,)), Annotation(tags=("\x9b",)), Annotation(tags=tuple(map(str, range(101))))]
+)  # fmt: skip
+def test_annotations_are_bounded_text_and_old_ones_stay(workstation: Workstation, wrong: Annotation) -> None:
+    run = workstation.load("last").summary.id
+    good = Annotation("n\u200dm", "line\n\tline", ("tag",))
+    workstation.annotate({run: good})
+    with pytest.raises(StoreError, match="nothing was stored"):
+        workstation.annotate({run: wrong})
+    assert workstation.annotate({run: NO_ANNOTATION}) == {run: good}
+    with workstation._store.database.writing() as connection:  # as by an older version
+        connection.exec_driver_sql("INSERT INTO annotations (run_id, name, note, tags) VALUES (?, ?, ?, ?)",
+                                   (run, wrong.name, wrong.note, json.dumps(wrong.tags)))  # fmt: skip
+    workstation.annotate({run: replace(wrong, binned="2026-01-01")})
+    assert workstation.annotate({run: wrong}) == {run: replace(wrong, binned="2026-01-01")}
+
+
+def test_names_of_searches_and_reasons_of_locks_are_one_line_of_text(workstation: Workstation) -> None:
+    run = workstation.load("last").summary.id
+    for wrong in ("a\0b", "x" * 501):
+        with pytest.raises(BenchwrightError, match="nothing was stored"):
+            workstation.save_search(wrong, "host:web")
+        with pytest.raises(BenchwrightError, match="nothing was stored"):
+            workstation.lock([run], wrong)
+    assert dict(workstation.library().searches) == {}
 
 
 def test_columns_groups_and_differences(workstation: Workstation) -> None:

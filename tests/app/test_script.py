@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -17,6 +18,7 @@ from app.sharing.script import script_text
 from app.summary import summaries
 from suites.base import Command, Purpose
 from suites.host_files import HostFile
+from tests.processes import until
 from tests.program import DONE, benchwright
 from tests.widgets.library_runs import Made, record
 
@@ -157,3 +159,26 @@ def test_files_peers_servers_and_hostile_words(workstation: Workstation, tmp_pat
     assert [one for one in log if one[0] != "kill"] == expected
     assert not list(tmp_path.rglob("owned"))
     assert next(line for line in script.read_text().splitlines() if line.endswith("serve -s")).startswith("#")
+
+
+@pytest.mark.parametrize("shell", ["dash", "bash"])
+@pytest.mark.parametrize("ends", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_script_leaves_no_directory_and_no_server(
+    workstation: Workstation, tmp_path: Path, shell: str, ends: signal.Signals
+) -> None:
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not installed")
+    found = workstation.load("last")
+    serve = ("sh", "-c", f"echo $$ > {tmp_path}/server; exec sleep 300")
+    given = (Command(serve, Purpose.SERVE), Command(("sh", "-c", f"pwd > {tmp_path}/at; exec sleep 300")))
+    first = replace(found.trials[0], trial=replace(found.trials[0].trial, commands=given))
+    script = tmp_path / "run.sh"
+    script.write_text(script_text(replace(found, trials=(first,))))
+    with subprocess.Popen([shell, script], start_new_session=True) as process:
+        until(lambda: (tmp_path / "at").exists() and (tmp_path / "at").read_text() != "")
+        directory, server = Path((tmp_path / "at").read_text().strip()), int((tmp_path / "server").read_text())
+        os.killpg(process.pid, ends)
+        assert process.wait(20) != 0
+    assert directory.name.startswith("benchwright-")
+    assert not directory.exists()
+    assert not Path(f"/proc/{server}").exists()

@@ -10,8 +10,12 @@ from typing import Any
 import pytest
 
 from app.checks.limits.hypothesis import Hypothesis
+from app.events import FindingRaised
 from app.services import Workstation
+from app.sharing.ticket import MOST_FINDINGS, ticket_text
+from suites.evidence import TrialEvidence
 from suites.verdict import Limiter, Trust
+from suites.vocab import Finding, Severity
 from tests.app.test_redaction import CANARY, planted
 from tests.messages import messages
 from tests.program import BAD_INPUT, DONE, FAILED, benchwright
@@ -49,12 +53,38 @@ def test_it_has_results_limit_exclusions_and_the_commands(workstation: Workstati
     assert "fio-3.33" in block[1]
 
 
-def test_not_the_limit_lists_how_far_each_was_used(workstation: Workstation, monkeypatch: pytest.MonkeyPatch) -> None:
-    used = {Limiter.CPU: 0.41, Limiter.STEAL: 0.95, Limiter.LINK: None}
-    found = tuple(Hypothesis(limiter, share, "", "") for limiter, share in used.items())
-    monkeypatch.setattr("app.sharing.ticket.hypotheses_of", lambda _trial: found)
-    text = workstation.ticket_text(RUN)
-    assert "**Not the limit**: disk random read, db-7\\|x: the CPU (41 %)." in text
+def test_not_the_limit_is_what_explains_no_trial(workstation: Workstation, monkeypatch: pytest.MonkeyPatch) -> None:
+    def found(trial: TrialEvidence) -> tuple[Hypothesis, ...]:
+        return (
+            Hypothesis(Limiter.CPU, trial.number / 10, f"the test used {trial.number} of 10 CPUs", ""),
+            Hypothesis(Limiter.TOOL, 0.3 if trial.number == 3 else 0.95, "a worker used most of a CPU", ""),
+            Hypothesis(Limiter.LOSS, 1.0, "0.01 % were sent again", "", ("few segments were sent again",)),
+            Hypothesis(Limiter.LINK, None, "", ""),
+            Hypothesis(Limiter.DEVICE, 0.1, "vda was 10 % busy", ""),  # the verdict’s limit
+        )
+
+    monkeypatch.setattr("app.checks.limits.judge.hypotheses_of", found)
+    (line,) = (
+        line for line in workstation.ticket_text(RUN).splitlines() if "Not the limit**: disk random read" in line
+    )
+    assert line.endswith(MESSAGES["not_the_limit"])
+
+
+def test_findings_name_their_step_and_those_left_out_are_counted(workstation: Workstation) -> None:
+    run = workstation.load(RUN)
+    steps = [step.name for step in run.plan.steps]
+    made = [
+        FindingRaised(Finding(f"c{at}", Severity.WARNING, f"title {at}", f"seen {at}.", "", "", "", step, "db-7|x"))
+        for at, step in enumerate([*steps, None, *[None] * MOST_FINDINGS])
+    ]  # fmt: skip
+    lines = ticket_text(run.with_raised(made), {}, {}).splitlines()
+    assert f"- **Title 0**: {steps[0]}, db-7\\|x: seen 0." in lines
+    after = lines[lines.index("- **Title 3**: db-7\\|x: seen 3.") + 1]
+    assert after == f"- And {len(made) - MOST_FINDINGS} more findings."
+    verdict = next(one for one in run.verdicts if one.step == steps[0])
+    doubted = replace(run.with_raised(made), verdicts=(replace(verdict, findings=(made[-1].finding,)),))
+    first = next(line for line in ticket_text(doubted, {}, {}).splitlines() if line.startswith("- **Title"))
+    assert first.startswith(f"- **Title {len(made) - 1}**")
 
 
 def test_no_canary_is_in_a_ticket(tmp_path: Path) -> None:

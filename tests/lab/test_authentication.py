@@ -6,9 +6,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import paramiko
 import pytest
+from paramiko.common import AUTH_FAILED
 
 from remote.errors import ConnectError, ConnectOutcome
+from remote.questions import Asker, RefusingAsker
 from remote.ssh.authentication import ATTEMPTS
 from remote.ssh.connect import connect
 from remote.ssh.keys import inspect
@@ -24,13 +27,13 @@ Start = Callable[..., LabHost]
 Serve = Callable[[Script], ScriptedServer]
 
 
-def refused(target: SshTarget, known_hosts: Path, asker: AnsweringAsker | None = None) -> ConnectError:
+def refused(target: SshTarget, known_hosts: Path, asker: Asker | None = None) -> ConnectError:
     with pytest.raises(ConnectError) as caught:
         connect(target, asker or AnsweringAsker(), known_hosts=known_hosts)
     return caught.value
 
 
-def let_in(target: SshTarget, known_hosts: Path, asker: AnsweringAsker | None = None) -> None:
+def let_in(target: SshTarget, known_hosts: Path, asker: Asker | None = None) -> None:
     connect(target, asker or AnsweringAsker(), known_hosts=known_hosts).close()
 
 
@@ -71,6 +74,16 @@ def test_giving_up_on_a_question_is_no_refusal(lab_host: LabHost) -> None:
     error = refused(lab_host.target(key=lab_host.keys.encrypted), lab_host.known_hosts, asker)
     assert error.outcome is ConnectOutcome.CANCELLED
     assert len(asker.secret_questions) == 1
+
+
+def test_without_a_user_to_ask_the_next_credential_is_used(lab_host: LabHost) -> None:
+    encrypted = lab_host.target(key=lab_host.keys.encrypted)
+    error = refused(encrypted, lab_host.known_hosts, RefusingAsker())
+    assert error.outcome is ConnectOutcome.AUTH_REFUSED
+    assert "no terminal" in error.message
+    assert "--remember" in error.remedy
+    both = replace(encrypted, identity_files=(lab_host.keys.encrypted, lab_host.keys.client))
+    let_in(both, lab_host.known_hosts, RefusingAsker())
 
 
 def test_a_refusal_says_what_was_tried_and_what_to_do(lab_host: LabHost, tmp_path: Path) -> None:
@@ -312,6 +325,21 @@ def test_giving_up_on_a_password(serve: Serve, tmp_path: Path) -> None:
     for methods, prompts in (("password", []), ("keyboard-interactive", ["Password:"])):
         server = serve(Script(methods=methods, prompts=prompts, password="right"))
         assert refused(*scripted_target(server, tmp_path)).outcome is ConnectOutcome.CANCELLED
+
+
+@pytest.mark.parametrize("methods", ["publickey,password", "publickey,keyboard-interactive"])
+def test_a_refused_key_is_named_where_no_password_can_be_entered(
+    serve: Serve, tmp_path: Path, lab_keys: LabKeys, methods: str
+) -> None:
+    class Refusing(Script):
+        def check_auth_publickey(self, username: str, key: paramiko.PKey) -> int:
+            return AUTH_FAILED
+
+    script = Refusing(methods=methods, prompts=["Code:"], password="right")
+    target, known_hosts = scripted_target(serve(script), tmp_path)
+    error = refused(replace(target, identity_files=(lab_keys.stranger,)), known_hosts, RefusingAsker())
+    assert error.outcome is ConnectOutcome.AUTH_REFUSED
+    assert f"key file {lab_keys.stranger}; {methods.partition(',')[2]} (no terminal to enter it on)." in error.message
 
 
 def test_a_key_and_then_a_password(serve: Serve, tmp_path: Path, lab_keys: LabKeys) -> None:

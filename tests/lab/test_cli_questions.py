@@ -70,6 +70,16 @@ def test_a_password_is_typed_unseen(start_pam_host: StartPam) -> None:
     assert PASSWORD not in screen
 
 
+def test_without_a_terminal_a_locked_key_is_a_refusal_with_what_to_do(lab_host: LabHost) -> None:
+    lab_host.add_to_home()
+    config = Path.home() / ".ssh" / "config"
+    config.write_text(config.read_text().replace(str(lab_host.keys.client), str(lab_host.keys.encrypted)))
+    ran = benchwright("hosts", "test", "lab", "--json")
+    assert (ran.status, ran.json["outcome"]) == (FAILED, "authentication refused")
+    assert "no terminal" in ran.json["message"]
+    assert "benchwright hosts test lab --remember" in ran.json["remedy"]
+
+
 def add_proxy(host: LabHost, line: str) -> None:
     host.add_to_home()
     with (Path.home() / ".ssh" / "config").open("a") as config:

@@ -1,6 +1,6 @@
 """Name the hypothesis that explains a trial's figure, or list how far each resource was used."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from app.checks.disk import GENERATOR_BOUND
 from app.checks.disk_others import OTHERS_ON_THE_DISK
@@ -110,7 +110,7 @@ def _limited(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
     if trial.suite.several_limits is not None:
         return _outcome(Limiter.UNKNOWN, *trial.suite.several_limits)
     curve = _curve(trial)
-    if trial.suite.sweeps or len(curve) > 1:
+    if _has_points(trial):
         taken = named(tuple(one for find in _TAKEN for one in find(trial)))
         if taken is not None:
             return _outcome(taken.limiter, f"{taken.counter}.", taken.then)
@@ -125,6 +125,27 @@ def _limited(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
         beside = [text for text, _ in disk.stated_use(trial)[:1] if text != found.counter]
         return _outcome(found.limiter, f"{'; '.join((found.counter, *beside))}.", found.then)
     return _unknown(trial, hypotheses)
+
+
+def ruled_out(trials: Sequence[TrialEvidence]) -> dict[Limiter, str]:
+    """Return the limits that explain none of `trials`, each with the evidence of the trial that came closest to it.
+
+    None of a sweep: each of its points has a limit of its own.
+    """
+    if any(trial.suite.several_limits is not None or _has_points(trial) for trial in trials):
+        return {}
+    every = [one for trial in trials for one in hypotheses_of(trial)]
+    explaining = {one.limiter for one in every if one.explains}
+    found: dict[Limiter, str] = {}
+    for one in sorted(every, key=lambda one: one.used or 0.0):
+        if one.used is not None and one.limiter not in explaining:
+            found[one.limiter] = one.counter if one.used < one.enough else "; ".join(one.against)
+    return {one.limiter: found[one.limiter] for one in every if found.get(one.limiter)}
+
+
+def _has_points(trial: TrialEvidence) -> bool:
+    """Return whether a trial has several points, as a sweep."""
+    return trial.suite.sweeps or len(_curve(trial)) > 1
 
 
 def _outcome(limiter: Limiter, evidence: str, then: str) -> CheckOutcome:

@@ -258,7 +258,8 @@ def _lost_segments(trial: TrialEvidence, path: Connection) -> Iterator[Hypothesi
             (part > IN_BURSTS, f"{part:.0f} times the bytes in flight that random loss permits"),
         ),
     )
-    counter = f"{share_text(again)} of the segments were sent again, the ends’ CPUs were idle"
+    counter = f"{share_text(again)} of the segments were sent again"
+    counter += "" if path.not_idle else ", the ends’ CPUs were idle"
     if trip:
         reached = quantity(permitted * 8 / trip * (workers_of(trial) or 1), Unit.BITS_PER_SECOND)
         counter += f"; at a round trip of {quantity(trip, Unit.SECOND)} TCP reaches about {reached}"
