@@ -11,6 +11,7 @@ from pytestqt.qtbot import QtBot
 from app.questions import RefusingAsker
 from app.run_filter import parse_filter
 from app.services import Workstation
+from suites.verdict import Trust
 from tests.widgets.library_runs import Made, copied_library, record
 from widgets import jobs
 from widgets.library.filter_bar import TermChip
@@ -263,6 +264,22 @@ def test_a_trend_has_the_runs_of_the_same_parameters(page: LibraryPage) -> None:
     values, own = page.table.lines.index(page.table.row_of(SECOND), at).data(TREND)
     assert own == 1
     assert len(values) > 2
+
+
+def test_a_run_without_a_trend_has_the_reason(qtbot: QtBot, keep: Keep, workstation: Workstation) -> None:
+    alike = [Made(f"202601{day}-081502-a1b2", host=host) for day, host in ((10, "web-1"), (11, "web-1"))]
+    elsewhere = [Made(f"202601{day}-081502-a1b2", host="elsewhere") for day in (12, 13)]
+    invalid, alone = Made("20260114-081502-a1b2", trust=Trust.INVALID), Made("20260115-081502-a1b2", host="web-2")
+    record(workstation, *alike, *elsewhere, invalid, alone)
+    page = opened(qtbot, keep, workstation)
+    cells = {row.id: page.table.lines.at(page.table.row_of(row.id), "Trend") for row in page.library.rows}
+    for made in alike:
+        values, _own = cells[made.run_id].data(TREND)
+        assert (len(values), cells[made.run_id].data()) == (2, "")
+    for made, reason in (*((one, "host is not known") for one in elsewhere), (invalid, "invalid"), (alone, "No other")):
+        cell = cells[made.run_id]
+        assert (cell.data(TREND), cell.data()) == (None, "—")
+        assert reason in cell.data(Qt.ItemDataRole.ToolTipRole)
 
 
 def test_runs_of_an_older_library_are_completed_while_it_is_shown(
