@@ -33,7 +33,7 @@ from widgets.library.run_preview import RunPreview
 from widgets.library.run_reader import LibraryRead, VerdictReader, read_library
 from widgets.library.run_rows import Trends, baseline_first, summary_of
 from widgets.library.run_table import RunTable
-from widgets.page import Page
+from widgets.page import PAGE_MARGINS, Page
 from widgets.parts.boxes import column_in, fill
 from widgets.parts.dialogs import ask_for_file
 from widgets.parts.empty_state import EmptyState
@@ -424,7 +424,6 @@ class LibraryPage(Page):
         self.table.moved.connect(self._show_current)
         self.table.rested.connect(self.preview.open_current)
         self.table.activated.connect(self._toggle_list)
-        self.comparison.open_requested.connect(self._compare)
         self.preview.read.connect(self._show_verdict)
         self.preview.failed.connect(self._fail)
         self.preview.status.connect(self.status)
@@ -473,7 +472,7 @@ class LibraryPage(Page):
         self._splitter.setStretchFactor(0, 3)
         self._splitter.setStretchFactor(1, 2)
         self._body = QWidget()
-        rows = column_in(self._body, SPACE[1], (SPACE[3], SPACE[2], SPACE[3], SPACE[2]))
+        rows = column_in(self._body, SPACE[1], PAGE_MARGINS)
         fill(rows, self.filter_bar, self.notice, self.recall_bar, (self._splitter, 1), self.undo_bar)
         self._stack = QStackedLayout(self)
         for widget in (self._body, self.empty, self.unreadable):

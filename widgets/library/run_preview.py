@@ -32,7 +32,7 @@ class RunPreview(QStackedWidget):
         self._chosen: Sequence[LibraryRow] = ()
         self._opening: BackgroundJob | None = None
         self.panel = RunPanel(actions, workstation)
-        self.comparison = ComparePreview(workstation)
+        self.comparison = ComparePreview(actions, workstation)
         self.setMinimumSize(320, 180)
         self.addWidget(self.panel)
         self.addWidget(self.comparison)
