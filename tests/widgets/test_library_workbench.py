@@ -1,11 +1,12 @@
 """The library as a workbench: chips, groups, columns, names and tags in place, undo, what is remembered."""
 
 from collections.abc import Callable, Iterator
+from unittest.mock import patch
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QLineEdit, QMenu, QWidget
+from PySide6.QtWidgets import QApplication, QLineEdit, QMenu, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.questions import RefusingAsker
@@ -14,6 +15,7 @@ from app.services import Workstation
 from suites.verdict import Trust
 from tests.widgets.library_runs import Made, copied_library, record
 from widgets import jobs
+from widgets.compare.compare_page import ComparePage
 from widgets.library.filter_bar import TermChip
 from widgets.library.library_page import LibraryPage
 from widgets.library.run_columns import GroupLine
@@ -280,6 +282,39 @@ def test_a_run_without_a_trend_has_the_reason(qtbot: QtBot, keep: Keep, workstat
         cell = cells[made.run_id]
         assert (cell.data(TREND), cell.data()) == (None, "—")
         assert reason in cell.data(Qt.ItemDataRole.ToolTipRole)
+
+
+@pytest.mark.usefixtures("dressed")
+@pytest.mark.parametrize("made", [LibraryPage, ComparePage])
+def test_a_page_is_built_without_repeated_changes_of_its_style(
+    keep: Keep, qapp: QApplication, workstation: Workstation, made: type[LibraryPage | ComparePage]
+) -> None:
+    class Counter(QObject):
+        changes = 0
+
+        def eventFilter(self, _watched: QObject, event: QEvent) -> bool:  # noqa: N802 (Qt's own)
+            self.changes += event.type() is QEvent.Type.StyleChange
+            return False
+
+    counter = Counter()
+    qapp.installEventFilter(counter)
+    try:
+        page = made(workstation, RefusingAsker())
+    finally:
+        qapp.removeEventFilter(counter)
+    keep(page)
+    assert counter.changes < 4 * len(page.findChildren(QWidget)), "a first showing takes as long as these"
+
+
+def test_selected_rows_are_read_without_each_cell(qtbot: QtBot, page: LibraryPage) -> None:
+    page.table.group("day")
+    lines, asked = page.table.lines, list[int]()
+    flags = lines.flags
+    with patch.object(lines, "flags", lambda index: (asked.append(index.row()), flags(index))[1]):
+        page.table.selectAll()
+        asked.clear()
+        assert len(page.table.runs()) == len(page.table.chosen()) == 8
+    assert len(asked) <= 2 * len(lines.shown)
 
 
 def test_runs_of_an_older_library_are_completed_while_it_is_shown(

@@ -98,13 +98,18 @@ class ComparePage(Page):
         self._job: BackgroundJob | None = None
         self._moved = False
         self._drawn: tuple[Compared, ComparisonRow | None] | None = None
+        # A new parent sends a change of the style to all that a widget contains: the outer ones get theirs first.
+        self._body = QWidget(self)
+        self._content = QWidget(self._body)
+        self._splitter = QSplitter(Qt.Orientation.Vertical, self._content, childrenCollapsible=False)
+        self._below = QWidget(self._splitter)
         self.chips = RunChips()
         self.table = CompareTable()
         self.plots: RowPlots | None = None
         self.explanation = ExplanationPane()
         self.verdict = VerdictLine()
         self.conditions = ConditionsLine()
-        self.tabs = QTabWidget(documentMode=True)
+        self.tabs = QTabWidget(self._below, documentMode=True)
         self.tabs.setAccessibleName("Details of the comparison")
         self.tabs.addTab(self.explanation, "Explanation")
         self.sample_size, self.rank = SampleSizePane(workstation), RankPane(workstation)
@@ -480,20 +485,17 @@ class ComparePage(Page):
         return self.rows_button
 
     def _arrange(self) -> None:
-        self._splitter = QSplitter(Qt.Orientation.Vertical, childrenCollapsible=False, handleWidth=SPACE[2])
-        below = QWidget()
+        self._splitter.setHandleWidth(SPACE[2])
         self._lines = in_row((self.verdict, 1), (self.conditions, 1), spacing=SPACE[2])
-        fill(column_in(below, SPACE[0]), self._lines, (self.tabs, 1))
+        fill(column_in(self._below, SPACE[0]), self._lines, (self.tabs, 1))
         self._splitter.addWidget(self.table)
-        self._splitter.addWidget(below)
+        self._splitter.addWidget(self._below)
         self._moved = remember_splitter(self._splitter, "compare")
         self._splitter.splitterMoved.connect(self._keep_heights)
-        self._content = QWidget()
         content = column_in(self._content, SPACE[1])
         fill(content, self._build_head(), self.chips.area, (self._splitter, 1))
         content.addStretch(0)
         self._content.hide()
-        self._body = QWidget()
         rows = column_in(self._body, SPACE[1], PAGE_MARGINS)
         self.back_button = push_button(_CHOOSE, visible=False)
         fill(rows, self.notice, (self.back_button, 0, Qt.AlignmentFlag.AlignLeft), (self._content, 1))

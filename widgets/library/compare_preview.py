@@ -75,8 +75,8 @@ def _columns(rows: Sequence[LibraryRow]) -> list[TableColumn[DifferenceLine]]:
 class ComparePreview(QWidget):
     """Compares two runs or more while they are selected."""
 
-    def __init__(self, actions: RunActions, workstation: Workstation) -> None:
-        super().__init__()
+    def __init__(self, actions: RunActions, workstation: Workstation, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
         self._workstation = workstation
         self._wanted: tuple[str, ...] = ()
         self.compared: Compared | None = None
@@ -89,12 +89,12 @@ class ComparePreview(QWidget):
         self.table = CompareTable()
         self.table.setMinimumHeight(0)  # the preview may be low
         self.sample_size = SampleSizePane(workstation)
-        compared = QWidget()
+        self.tabs = QTabWidget(self, documentMode=True)
+        compared = QWidget(self.tabs)
         column = fill(
             column_in(compared, SPACE[1], (0, SPACE[1], 0, 0)), self.notice, self.differences, (self.table, 1)
         )
         column.addStretch(0)  # takes the room of a table that is hidden
-        self.tabs = QTabWidget(documentMode=True)
         self.tabs.setAccessibleName("The selected runs")
         self.tabs.addTab(compared, "Comparison")
         self.studies = StudyTabs(self.tabs, workstation, self.sample_size, ProfilePane(workstation))

@@ -94,7 +94,13 @@ class Table(QTableView, Generic[RowT]):
 
     def chosen(self) -> list[RowT]:
         """Return the selected rows, from top to bottom."""
-        return [self.content.shown[row] for row in sorted(each.row() for each in self.selectionModel().selectedRows())]
+        return [self.content.shown[row] for row in self._chosen_rows()]
+
+    def _chosen_rows(self) -> list[int]:
+        """Return the positions of the selected rows; selectedRows() asks for the flags of every cell."""
+        chosen = {row for each in self.selectionModel().selection() for row in range(each.top(), each.bottom() + 1)}
+        selectable, index = Qt.ItemFlag.ItemIsSelectable, self.content.index
+        return sorted(row for row in chosen if self.content.flags(index(row, 0)) & selectable)
 
     def row_of(self, identity: Hashable) -> int:
         """Return the position of the row with this identity, or -1 if it is not shown."""
@@ -135,7 +141,7 @@ class Table(QTableView, Generic[RowT]):
     def as_text(self) -> str:
         """Return the shown columns as text for a spreadsheet: of the selected rows if several can be, else of all."""
         several = self.selectionMode() is QAbstractItemView.SelectionMode.ExtendedSelection
-        rows = sorted(each.row() for each in self.selectionModel().selectedRows()) if several else []
+        rows = self._chosen_rows() if several else []
         shown = [column for column in self._visual_order() if not self.isColumnHidden(column)]
         return sheet_text(self.content.texts(shown, rows or None))
 
