@@ -98,7 +98,9 @@ class Table(QTableView, Generic[RowT]):
 
     def _chosen_rows(self) -> list[int]:
         """Return the positions of the selected rows; selectedRows() asks for the flags of every cell."""
-        chosen = {row for each in self.selectionModel().selection() for row in range(each.top(), each.bottom() + 1)}
+        chosen = {
+            row for each in self.selectionModel().selection().toList() for row in range(each.top(), each.bottom() + 1)
+        }
         selectable, index = Qt.ItemFlag.ItemIsSelectable, self.content.index
         return sorted(row for row in chosen if self.content.flags(index(row, 0)) & selectable)
 
