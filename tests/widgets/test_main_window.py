@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QEvent, QObject, QPoint, Qt
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QLineEdit, QMenu, QMenuBar, QPushButton, QTabBar, QToolButton, QWidget
+from PySide6.QtWidgets import QApplication, QLineEdit, QMenu, QMenuBar, QPushButton, QTabBar, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.plans.plan import LOCAL, Plan, Repetition, make_step
@@ -319,6 +319,32 @@ def test_titles_of_pages_are_at_one_place(qtbot: QtBot, window: MainWindow, work
     assert places.keys() == set(PageName) - {PageName.MEASURE, PageName.LIVE}, "these begin with steps and runs"
     assert {place.x() for place in places.values()} == {PAGE_MARGINS[0]}
     assert max(place.y() for place in places.values()) - PAGE_MARGINS[1] < SPACE[1]
+
+
+class _Watcher(QObject):
+    """Lists the widgets that are shown as windows."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shown: list[str] = []
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 (Qt's own)
+        """Look at one event."""
+        if event.type() is QEvent.Type.Show and isinstance(watched, QWidget) and watched.isWindow():
+            self.shown.append(type(watched).__name__)
+        return False
+
+
+def test_no_part_of_a_page_opens_as_a_window(qtbot: QtBot, qapp: QApplication, window: MainWindow) -> None:
+    watcher = _Watcher()
+    qapp.installEventFilter(watcher)
+    try:
+        for name in PageName:
+            window.show_page(name)
+            qtbot.waitUntil(lambda: not jobs.running())
+    finally:
+        qapp.removeEventFilter(watcher)
+    assert watcher.shown == []
 
 
 def test_every_button_has_a_name(window: MainWindow) -> None:

@@ -98,8 +98,8 @@ class ComparePreview(QWidget):
         self.tabs.setAccessibleName("The selected runs")
         self.tabs.addTab(compared, "Comparison")
         self.studies = StudyTabs(self.tabs, workstation, self.sample_size, ProfilePane(workstation))
-        row = flowing(*self.buttons.values(), spacing=SPACE[1])
-        fill(column_in(self, SPACE[1]), self.title, self.runs, row, (self.tabs, 1))
+        head = flowing(self.title, *self.buttons.values(), spacing=SPACE[1])
+        fill(column_in(self, SPACE[1]), head, self.runs, (self.tabs, 1))
         self._delay = QTimer(self, singleShot=True, interval=DELAY)
         self._delay.timeout.connect(self._read)
 

@@ -413,9 +413,9 @@ class JudgePage(Page):
             (halves, 1),
         )
         self._stack = QStackedLayout()
-        for part in (empty, results):
-            self._stack.addWidget(part)
         fill(column_in(self, 0), (self._stack, 1), self.issues)
+        for part in (empty, results):  # without a parent, the first would open as a window
+            self._stack.addWidget(part)
 
 
 LONGEST_MAPPING = 24
