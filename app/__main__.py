@@ -58,7 +58,7 @@ def open_or_measure(workstation: "Workstation") -> None:
     from app.cli.runs import run_quick
     from app.plans.plan import LOCAL
 
-    click.echo("No display: benchmarking this computer without a window.", err=True)
+    click.echo("No display: running “benchwright quick” on this computer.", err=True)
     run_quick(workstation, LOCAL, reports_path(), TerminalAsker(), as_json=False)
 
 

@@ -13,7 +13,7 @@ from app.comparison.sentences import amount_text, change_text, interval_text
 from app.json_converter import Json, publish, published
 from app.margins import DEFAULT_MARGIN, DEFAULTS, Margins
 from app.plans.duet import halves_of_trials
-from app.plans.plan import Plan, Step, host_label
+from app.plans.plan import ELSEWHERE, Plan, Step, host_label
 from app.records import HistoryRow, start_text
 from app.verdict.stored import computed_trust
 from suites.errors import BenchwrightError, UnitError
@@ -483,6 +483,8 @@ def notes_of(found: History) -> list[str]:
         )
     if undated := sum(point.undated for point in found.points):
         notes.append(f"Ordered by import time: {count_text(undated, 'run')} whose outputs do not state their time.")
+    if ELSEWHERE in found.hosts:
+        notes.append("No host was given at the import: the results may be of different hosts.")
     if unjudged := sum(point.trust is None for point in found.points):
         notes.append(f"Counted without a verdict: {count_text(unjudged, 'result')}.")
     if len(found.points) > MOST_RESULTS:

@@ -170,7 +170,7 @@ def metric_column(metric: Metric, values: Mapping[str, tuple[float, ...]]) -> Li
 
     def text(row: LibraryRow) -> str:
         found = values.get(row.id)
-        return f"{found[0] / display.divisor:,.{places}f}" if found else ""
+        return f"{found[0] / display.divisor:.{places}f}" if found else ""
 
     def key(row: LibraryRow) -> Key:
         found = values.get(row.id)

@@ -22,9 +22,8 @@ from app.questions import Asker
 from app.services import Workstation
 from suites.registry import help_page, help_table
 from suites.vocab import Resource
-from widgets.page import Page
+from widgets.page import PAGE_MARGINS, Page, PageName, page_title
 from widgets.parts.boxes import column_in, fill, in_row
-from widgets.parts.text import Text
 from widgets.theme import SPACE, TextSize, palette, text_font
 
 TOPICS = {
@@ -171,8 +170,8 @@ class HelpPage(Page):
         self.browser.setMaximumWidth(READING_WIDTH)
         row = in_row(self.topics, (self.browser, 1), spacing=SPACE[4])
         row.addStretch(0)
-        rows = column_in(self, SPACE[2], (SPACE[4], SPACE[3], SPACE[4], SPACE[2]))
-        fill(rows, Text("Help", font=text_font(TextSize.TITLE, bold=True)), (row, 1))
+        rows = column_in(self, SPACE[2], PAGE_MARGINS)
+        fill(rows, page_title(PageName.HELP), (row, 1))
 
 
 def _top_of(document: QTextDocument, heading: str) -> int:

@@ -10,6 +10,8 @@ from PySide6.QtWidgets import QWidget
 from app.questions import Asker
 from app.services import Workstation
 from suites.errors import BenchwrightError
+from widgets.parts.text import Text
+from widgets.theme import SPACE, TextSize, text_font
 
 if TYPE_CHECKING:
     from widgets.parts.issues_drawer import IssuesDrawer
@@ -53,6 +55,15 @@ SIGNS: Mapping[PageName, PageSign] = {
         start=1,
     )
 }
+
+
+PAGE_MARGINS = (SPACE[3], SPACE[2], SPACE[3], SPACE[2])
+"""Space around the content of a page."""
+
+
+def page_title(name: PageName) -> Text:
+    """Return the title at the top left of a page."""
+    return Text(name.value, font=text_font(TextSize.TITLE, bold=True), wrap=False)
 
 
 class Page(QWidget):

@@ -1,7 +1,8 @@
 """The pages of the window, created on first use, and the navigation between them."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
@@ -14,7 +15,7 @@ from app.plans.plan import Plan
 from app.questions import Asker
 from app.services import Workstation
 from app.session_series import SessionSeries
-from widgets.jobs import BackgroundJob
+from widgets.jobs import BackgroundJob, collection_paused
 from widgets.library_digests import LibraryDigests
 from widgets.page import SIGNS, Page, PageName
 from widgets.parts.dialogs import opened
@@ -34,6 +35,24 @@ if TYPE_CHECKING:
     from widgets.wizard.measure_page import MeasurePage
 
 log = logging.getLogger(__name__)
+
+
+PAGE_MODULES = tuple(
+    f"widgets.{name}"
+    for name in (
+        "library.library_page", "wizard.measure_page", "outputs.judge_page", "compare.compare_page", "live.live_page",
+        "investigations.investigation_page", "help_page",
+    )
+)  # fmt: skip
+"""The modules of the pages, those that are likely shown first before the others."""
+
+
+def load_pages() -> Iterator[None]:
+    """Import what the pages need, in steps: otherwise the window waits for it when a page is shown first."""
+    for name in PAGE_MODULES:
+        with collection_paused():
+            import_module(name)
+        yield
 
 
 class WindowServices(Protocol):

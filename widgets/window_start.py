@@ -9,13 +9,18 @@ from PySide6.QtWidgets import QApplication
 
 from app.services import Workstation
 from widgets import jobs, theme
+from widgets.jobs import BackgroundJob
 from widgets.main_window import MainWindow
+from widgets.pages import load_pages
 from widgets.plots.accessible import install_accessible_roles
 from widgets.shutdown import signals_handled
 from widgets.theme import icon
 
 PATIENCE = 3.0
 """Seconds to wait for background threads after the window has closed."""
+
+SETTLED = 500
+"""Milliseconds after which the first page is shown with what it reads."""
 
 LOADED = 2000
 """Milliseconds after which a page has loaded its modules."""
@@ -44,6 +49,7 @@ def open_window(workstation: Workstation) -> int:
     window = MainWindow(workstation)
     window.page_created.connect(_freeze_loaded)
     window.show()
+    QTimer.singleShot(SETTLED, window, lambda: BackgroundJob(load_pages, window).start())
     _freeze_loaded()
     with signals_handled(window.end):
         status = application.exec()

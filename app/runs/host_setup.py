@@ -139,7 +139,7 @@ class HostSetup:
         self._last_response = time.monotonic()
         in_use = yield from self.hosts.leases.claim(host)
         if in_use and self._detached_run is None:
-            raise HostInUseError(f"{in_use}.", "Wait until it is free, or run anyway.")
+            raise HostInUseError(f"{in_use}.", "Wait until it is free (--wait), or run anyway (--anyway).")
         yield from self._refuse_if_alive(host)
         yield from self.hosts.telemetry.start(host)
         if host not in self.facts:

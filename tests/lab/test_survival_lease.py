@@ -59,7 +59,7 @@ def other(workstation: Workstation, lab: LabHost, tmp_path: Path) -> Iterator[Ot
 def test_a_second_run_is_refused_and_nothing_of_it_is_kept(workstation: Workstation, other: Other) -> None:
     with pytest.raises(HostInUseError, match=r"measures on lab \(account .*, run .*, test running\)") as caught:
         run(workstation, counting_plan(10))
-    assert "Wait until it is free" in caught.value.remedy
+    assert caught.value.remedy == "Wait until it is free (--wait), or run anyway (--anyway)."
     assert workstation.runs() == []
 
 

@@ -75,6 +75,16 @@ def dressed(qapp: QApplication, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 
 @pytest.fixture
+def large_text(qapp: QApplication) -> Iterator[None]:
+    """Give the application a font of twice the size."""
+    before, large = qapp.font(), qapp.font()
+    large.setPointSizeF(2 * before.pointSizeF())
+    qapp.setFont(large)
+    yield
+    qapp.setFont(before)
+
+
+@pytest.fixture
 def keep(qtbot: QtBot) -> Callable[[W], W]:
     """Return what hands a widget to qtbot and holds on to it until it is closed.
 

@@ -73,10 +73,19 @@ def titles(page: InvestigationPage) -> list[str]:
 
 def test_results_and_verdicts_are_those_of_the_runs(page: InvestigationPage) -> None:
     rows = page.entries.content.shown
-    assert [row.verdict for row in rows] == ["Valid", "Doubtful", ""]
+    assert [row.verdict for row in rows] == ["valid", "doubtful", ""]
     assert rows[0].result is not None
     assert rows[0].result.headline.startswith("412")
     assert page.question.toPlainText() == "Faster?"
+
+
+@pytest.mark.usefixtures("large_text")
+def test_large_text_hides_no_verdict(page: InvestigationPage) -> None:
+    page.window().resize(1280, 800)
+    table = page.entries
+    shown = [column.name for at, column in enumerate(table.content.columns) if not table.isColumnHidden(at)]
+    assert shown[:4] == ["No.", "Entry", "Result", "Verdict"]
+    assert table.horizontalHeader().length() <= table.viewport().width()
 
 
 def test_keys_and_a_drop_move_an_entry_and_undo_moves_it_back(

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QClipboard, QGuiApplication
 from PySide6.QtWidgets import QPushButton, QWidget
 from pytestqt.qtbot import QtBot
@@ -58,6 +59,30 @@ def test_dropped_files_are_judged_each(qtbot: QtBot, window: MainWindow, tmp_pat
     assert "Threads started!" in page.text.toPlainText()
     page.table.selectRow(2)
     assert not page.figures.isVisible()
+
+
+@pytest.mark.usefixtures("large_text")
+def test_large_text_cuts_prose_and_hides_no_figure_and_no_file(qtbot: QtBot, window: MainWindow) -> None:
+    window.resize(1280, 800)
+    drop(qtbot, window, CPU, CACHED)
+    table = judge_page(window).table
+    names = [column.name for column in table.content.columns]
+    assert not [name for name in ("Verdict", "Value", "Metric", "File") if table.isColumnHidden(names.index(name))]
+    for name in ("Verdict", "Value"):
+        cells = [table.content.at(row, name) for row in (0, 1)]
+        needed = max(table.sizeHintForIndex(cell).width() for cell in cells)
+        assert table.columnWidth(cells[0].column()) >= needed
+    assert table.horizontalHeader().length() <= table.viewport().width()
+    assert "line 1: " in table.content.at(1, "File").data(Qt.ItemDataRole.ToolTipRole)
+
+
+def test_the_verdict_is_stated_once_and_as_in_the_library(qtbot: QtBot, window: MainWindow) -> None:
+    drop(qtbot, window, CPU, CACHED)
+    page = judge_page(window)
+    assert page.table.content.at(0, "Verdict").data() == Trust.UNVERIFIED
+    page.table.selectRow(1)
+    assert page.verdict.words.text() == "Cannot tell"
+    assert page.verdict.summary.text().startswith("I/Os per second, read 281k IOPS.")
 
 
 def test_a_folder_is_judged(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> None:

@@ -173,7 +173,7 @@ def test_two_selected_runs_are_compared_with_the_pinned_one_as_baseline(qtbot: Q
     assert page.comparison.compared is not None
     assert [run.id for run in page.comparison.compared.comparison.runs] == [BEFORE, AFTER]
     with qtbot.waitSignal(page.compare_requested) as asked:
-        qtbot.mouseClick(page.comparison.open_button, Qt.MouseButton.LeftButton)
+        qtbot.mouseClick(page.comparison.buttons[page.actions_of_runs.compare], Qt.MouseButton.LeftButton)
     assert asked.args == [[BEFORE, AFTER]]
 
 
@@ -232,10 +232,16 @@ def test_a_baseline_is_unpinned_and_its_run_stays(qtbot: QtBot, page: LibraryPag
     assert not page.actions_of_runs.unpin.isVisible()
 
 
-def test_what_is_deleted_is_undone_with_a_key(qtbot: QtBot, page: LibraryPage, workstation: Workstation) -> None:
+@pytest.mark.parametrize("by_key", [True, False])
+def test_what_is_deleted_is_undone_with_a_key(
+    qtbot: QtBot, page: LibraryPage, workstation: Workstation, *, by_key: bool
+) -> None:
     _select(qtbot, page, FAILED, STOPPED)
-    page.table.setFocus()
-    qtbot.keyClick(page.table, Qt.Key.Key_Delete)
+    if by_key:
+        page.table.setFocus()
+        qtbot.keyClick(page.table, Qt.Key.Key_Delete)
+    else:
+        qtbot.mouseClick(page.comparison.buttons[page.actions_of_runs.delete], Qt.MouseButton.LeftButton)
     _settle(qtbot)
     assert {FAILED, STOPPED} & {run.id for run in workstation.runs()} == set()
     assert page.table.run is not None

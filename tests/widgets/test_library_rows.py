@@ -67,7 +67,7 @@ def test_lines_are_sorted_by_what_they_mean_not_by_how_it_is_written(table: RunT
     ]
     table.show_lines(rows)
     assert [run.trials for run in _sorted(table, "Headline", descending=True)] == [9, 10, 2, 1]
-    assert table.content.at(0, "Headline").data() == "41,000"
+    assert table.content.at(0, "Headline").data() == "41000"
     assert [run.trials for run in _sorted(table, "Trials", descending=False)] == [1, 2, 9, 10]
     assert [run.trials for run in _sorted(table, "Started", descending=True)] == [10, 9, 2, 1]
 

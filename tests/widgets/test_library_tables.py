@@ -15,6 +15,7 @@ from suites.units import Unit
 from suites.verdict import NOT_JUDGED
 from suites.vocab import Better, Metric, MetricKind
 from tests.messages import messages
+from tests.suites.captured_outputs import DATA
 from tests.widgets.library_runs import Made, copied_library, record
 from widgets.library.figure_table import FIGURE_COLUMNS, FigureTable, figure_lines
 from widgets.library.run_table import RunTable
@@ -120,6 +121,30 @@ def test_columns_give_way_to_a_narrow_place_and_come_back(qtbot: QtBot, workstat
     assert {"Trend", "Type"} <= _hidden(table)
     assert not {"Started", "Name", "Headline", "Verdict"} & _hidden(table)
     assert table.columnWidth(1) > 60
+
+
+@pytest.mark.parametrize("rate", [5125.0, 52_125.0])
+def test_a_headline_is_written_as_everywhere(qtbot: QtBot, workstation: Workstation, rate: float) -> None:
+    record(workstation, Made("20260112-081502-a1b2", iops=(rate,)))
+    table = RunTable()
+    qtbot.addWidget(table)
+    (row,) = workstation.matching("")[1]
+    table.show_lines([row])
+    number = str(table.content.at(0, "Headline").data())
+    assert number.strip()
+    assert row.headline.startswith(number)
+
+
+def test_the_day_of_an_import_is_not_cut(qtbot: QtBot, workstation: Workstation) -> None:
+    list(workstation.import_outputs([DATA / "sysbench/1.0.20/cpu_default.stdout"]))
+    table = RunTable()
+    qtbot.addWidget(table)
+    table.resize(1000, 200)
+    table.show()
+    table.show_lines(workstation.matching("")[1])
+    cell = table.content.at(0, "Started")
+    assert str(cell.data()).startswith("imported 20")
+    assert table.columnWidth(cell.column()) >= table.sizeHintForIndex(cell).width()
 
 
 def test_no_place_is_kept_for_baselines_while_none_is_pinned(qtbot: QtBot, workstation: Workstation) -> None:

@@ -1,18 +1,21 @@
 """The library as a workbench: chips, groups, columns, names and tags in place, undo, what is remembered."""
 
 from collections.abc import Callable, Iterator
+from unittest.mock import Mock, patch
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QLineEdit, QMenu, QWidget
+from PySide6.QtWidgets import QApplication, QLineEdit, QMenu, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.questions import RefusingAsker
 from app.run_filter import parse_filter
 from app.services import Workstation
+from suites.verdict import Trust
 from tests.widgets.library_runs import Made, copied_library, record
 from widgets import jobs
+from widgets.compare.compare_page import ComparePage
 from widgets.library.filter_bar import TermChip
 from widgets.library.library_page import LibraryPage
 from widgets.library.run_columns import GroupLine
@@ -263,6 +266,53 @@ def test_a_trend_has_the_runs_of_the_same_parameters(page: LibraryPage) -> None:
     values, own = page.table.lines.index(page.table.row_of(SECOND), at).data(TREND)
     assert own == 1
     assert len(values) > 2
+
+
+def test_a_run_without_a_trend_has_the_reason(qtbot: QtBot, keep: Keep, workstation: Workstation) -> None:
+    alike = [Made(f"202601{day}-081502-a1b2", host=host) for day, host in ((10, "web-1"), (11, "web-1"))]
+    elsewhere = [Made(f"202601{day}-081502-a1b2", host="elsewhere") for day in (12, 13)]
+    invalid, alone = Made("20260114-081502-a1b2", trust=Trust.INVALID), Made("20260115-081502-a1b2", host="web-2")
+    record(workstation, *alike, *elsewhere, invalid, alone)
+    page = opened(qtbot, keep, workstation)
+    cells = {row.id: page.table.lines.at(page.table.row_of(row.id), "Trend") for row in page.library.rows}
+    for made in alike:
+        values, _own = cells[made.run_id].data(TREND)
+        assert (len(values), cells[made.run_id].data()) == (2, "")
+    for made, reason in (*((one, "host is not known") for one in elsewhere), (invalid, "invalid"), (alone, "No other")):
+        cell = cells[made.run_id]
+        assert (cell.data(TREND), cell.data()) == (None, "—")
+        assert reason in cell.data(Qt.ItemDataRole.ToolTipRole)
+
+
+@pytest.mark.usefixtures("dressed")
+@pytest.mark.parametrize("made", [LibraryPage, ComparePage])
+def test_a_page_is_built_without_repeated_changes_of_its_style(
+    keep: Keep, qapp: QApplication, workstation: Workstation, made: type[LibraryPage | ComparePage]
+) -> None:
+    class Counter(QObject):
+        changes = 0
+
+        def eventFilter(self, _watched: QObject, event: QEvent) -> bool:  # noqa: N802 (Qt's own)
+            self.changes += event.type() is QEvent.Type.StyleChange
+            return False
+
+    counter = Counter()
+    qapp.installEventFilter(counter)
+    try:
+        page = made(workstation, RefusingAsker())
+    finally:
+        qapp.removeEventFilter(counter)
+    keep(page)
+    assert counter.changes < 4 * len(page.findChildren(QWidget)), "a first showing takes as long as these"
+
+
+def test_selected_rows_are_read_without_each_cell(qtbot: QtBot, page: LibraryPage) -> None:
+    page.table.group("day")
+    lines = page.table.lines
+    page.table.selectAll()
+    with patch.object(lines, "flags", Mock(side_effect=lines.flags)) as asked:
+        assert len(page.table.runs()) == 8
+    assert asked.call_count <= len(lines.shown)
 
 
 def test_runs_of_an_older_library_are_completed_while_it_is_shown(

@@ -8,26 +8,30 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, QObject, QPoint, Qt
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QLineEdit, QMenu, QMenuBar, QPushButton, QTabBar, QToolButton, QWidget
+from PySide6.QtWidgets import QApplication, QLineEdit, QMenu, QMenuBar, QPushButton, QTabBar, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.plans.plan import LOCAL, Plan, Repetition, make_step
 from app.queue.entries import EntryState
 from app.services import Workstation
 from tests.messages import messages
+from tests.suites.captured_outputs import DATA
+from tests.widgets.library_runs import Made, record
 from widgets import jobs
 from widgets.export_dialog import ExportDialog
 from widgets.help_page import HelpPage
 from widgets.hosts.hosts_page import HostsPage
 from widgets.live.live_page import LivePage
 from widgets.main_window import MainWindow
-from widgets.page import Page, PageName
+from widgets.page import PAGE_MARGINS, Page, PageName
 from widgets.parts.dialogs import QuestionDialog
 from widgets.parts.empty_state import EmptyState
 from widgets.parts.issues_drawer import IssuesDrawer
+from widgets.parts.text import Text
 from widgets.run_strip import LineState, StripLine
+from widgets.theme import SPACE
 from widgets.wizard.measure_page import MeasurePage
 
 MESSAGES = messages("widgets", "test_main_window")
@@ -297,6 +301,50 @@ def test_a_plan_that_cannot_be_read_is_said_in_words(qtbot: QtBot, window: MainW
     page = window.pages.existing(PageName.MEASURE)
     assert isinstance(page, MeasurePage)
     assert "missing.toml" in page.notice.text()
+
+
+def test_titles_of_pages_are_at_one_place(qtbot: QtBot, window: MainWindow, workstation: Workstation) -> None:
+    record(workstation, *(Made(f"2026011{day}-081502-a1b2") for day in (1, 2)))
+    workstation.begin_investigation("Upgrade", "Faster?")
+    window.pages.compare([run.id for run in workstation.runs()])
+    window.pages.judge([DATA / "sysbench/1.0.20/cpu_default.stdout"])
+    places = {}
+    for name in PageName:
+        page = window.show_page(name)
+        qtbot.waitUntil(lambda: not jobs.running())
+        assert page is not None
+        for one in page.findChildren(Text):
+            if one.text() == name and one.isVisible():
+                places[name] = one.mapTo(page, QPoint())
+    assert places.keys() == set(PageName) - {PageName.MEASURE, PageName.LIVE}, "these begin with steps and runs"
+    assert {place.x() for place in places.values()} == {PAGE_MARGINS[0]}
+    assert max(place.y() for place in places.values()) - PAGE_MARGINS[1] < SPACE[1]
+
+
+class _Watcher(QObject):
+    """Lists the widgets that are shown as windows."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shown: list[str] = []
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 (Qt's own)
+        """Look at one event."""
+        if event.type() is QEvent.Type.Show and isinstance(watched, QWidget) and watched.isWindow():
+            self.shown.append(type(watched).__name__)
+        return False
+
+
+def test_no_part_of_a_page_opens_as_a_window(qtbot: QtBot, qapp: QApplication, window: MainWindow) -> None:
+    watcher = _Watcher()
+    qapp.installEventFilter(watcher)
+    try:
+        for name in PageName:
+            window.show_page(name)
+            qtbot.waitUntil(lambda: not jobs.running())
+    finally:
+        qapp.removeEventFilter(watcher)
+    assert watcher.shown == []
 
 
 def test_every_button_has_a_name(window: MainWindow) -> None:

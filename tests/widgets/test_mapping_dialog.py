@@ -24,6 +24,7 @@ from widgets.main_window import MainWindow
 from widgets.outputs.judge_page import JudgePage
 from widgets.outputs.mapping_dialog import ColumnRow, MappingDialog
 from widgets.page import PageName
+from widgets.theme import palette
 
 pytestmark = pytest.mark.usefixtures("idle")
 Keep = Callable[[QWidget], QWidget]
@@ -131,6 +132,20 @@ def test_a_dropped_table_without_a_mapping_is_mapped_judged_and_imported(
     assert workstation.runs() == []
     click(qtbot, page.import_button)
     assert sorted(run.hosts for run in workstation.runs()) == [("web-1",), ("web-2",)]
+
+
+@pytest.mark.usefixtures("dressed")
+def test_a_column_without_a_role_is_marked_also_while_selected(qtbot: QtBot, page: JudgePage, tmp_path: Path) -> None:
+    dropped(qtbot, page, file_of(tmp_path))
+    dialog = dialog_of(page)
+    assert dialog.outcome.label.text().startswith("2 columns")
+    assert "bs and Note" in dialog.outcome.label.text()
+    columns = dialog.columns
+    columns.select((False, "bs"))
+    index = columns.content.at(columns.row_of((False, "bs")), "Role")
+    image = columns.viewport().grab(columns.visualRect(index)).toImage()
+    colours = {image.pixelColor(x, y).name() for x in range(image.width()) for y in range(image.height())}
+    assert {palette().warning, palette().selected} <= colours
 
 
 def test_a_table_with_a_mapping_names_it_and_its_columns_can_be_changed(

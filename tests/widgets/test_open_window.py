@@ -60,3 +60,29 @@ def test_what_is_loaded_is_left_out_of_full_collections(tmp_path: object) -> Non
     words = [sys.executable, "-c", FROZEN, str(tmp_path)]
     done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60)
     assert int(done.stdout) > 10_000
+
+
+AHEAD = """
+import sys
+from pathlib import Path
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QApplication
+from app.services import Workstation
+from widgets import jobs, window_start
+from widgets.pages import PAGE_MODULES
+
+window_start.SETTLED = 0
+application = QApplication([])
+timer = QTimer()
+timer.timeout.connect(lambda: application.quit() if set(PAGE_MODULES) <= sys.modules.keys() else None)
+timer.start(20)
+window_start.open_window(Workstation(Path(sys.argv[1]) / "runs.sqlite3", Path(sys.argv[1]) / "hosts.toml"))
+"""
+
+
+@pytest.mark.gui
+def test_pages_are_imported_before_they_are_shown(tmp_path: object) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", AHEAD, str(tmp_path)], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert "QObject" not in ended.stderr, "none belongs to the thread that imports"

@@ -45,7 +45,7 @@ from widgets.compare.rank_pane import RankPane
 from widgets.compare.run_chips import RunChips
 from widgets.compare.sample_size_pane import SampleSizePane
 from widgets.jobs import BackgroundJob
-from widgets.page import Page
+from widgets.page import PAGE_MARGINS, Page, PageName, page_title
 from widgets.parts.boxes import column_in, fill, in_row
 from widgets.parts.controls import push_button
 from widgets.parts.dialogs import opened
@@ -53,10 +53,10 @@ from widgets.parts.empty_state import EmptyState
 from widgets.parts.flow_layout import flowing
 from widgets.parts.layouts import remember_splitter
 from widgets.parts.notice import Notice
-from widgets.parts.text import Text, set_tool_tip, sheet_text
+from widgets.parts.text import set_tool_tip, sheet_text
 from widgets.plots.profile_pane import ProfilePane
 from widgets.plots.studies import StudyTabs
-from widgets.theme import SPACE, TextSize, set_icon, text_font
+from widgets.theme import SPACE, set_icon
 
 if TYPE_CHECKING:
     from widgets.compare.row_plots import RowPlots
@@ -98,13 +98,18 @@ class ComparePage(Page):
         self._job: BackgroundJob | None = None
         self._moved = False
         self._drawn: tuple[Compared, ComparisonRow | None] | None = None
+        # A new parent sends a change of the style to all that a widget contains: the outer ones get theirs first.
+        self._body = QWidget(self)
+        self._content = QWidget(self._body)
+        self._splitter = QSplitter(Qt.Orientation.Vertical, self._content, childrenCollapsible=False)
+        self._below = QWidget(self._splitter)
         self.chips = RunChips()
         self.table = CompareTable()
         self.plots: RowPlots | None = None
         self.explanation = ExplanationPane()
         self.verdict = VerdictLine()
         self.conditions = ConditionsLine()
-        self.tabs = QTabWidget(documentMode=True)
+        self.tabs = QTabWidget(self._below, documentMode=True)
         self.tabs.setAccessibleName("Details of the comparison")
         self.tabs.addTab(self.explanation, "Explanation")
         self.sample_size, self.rank = SampleSizePane(workstation), RankPane(workstation)
@@ -454,7 +459,6 @@ class ComparePage(Page):
         self.baseline_button.clicked.connect(self._ask_for_baseline)
         self.copy_button = self._build_copy()
         self.export_button = push_button("Export…", self.export, tip="Export the runs as CSV, image or HTML (Ctrl+E)")
-        title = Text("Compare", font=text_font(TextSize.TITLE, bold=True), wrap=False)
         self.investigate_button = push_button(
             "Investigate…", lambda _checked: self.investigate_requested.emit(list(self._ids)),
             tip="Add this comparison to an investigation",
@@ -462,7 +466,7 @@ class ComparePage(Page):
         buttons = (
             self.add_button, self.baseline_button, self.copy_button, self.investigate_button, self.export_button
         )  # fmt: skip
-        return flowing(title, *buttons, self.margin, self._build_rows(), spacing=SPACE[1])
+        return flowing(page_title(PageName.COMPARE), *buttons, self.margin, self._build_rows(), spacing=SPACE[1])
 
     def _build_rows(self) -> QPushButton:
         """Build the button with the metrics that the table shows, their groups and their order."""
@@ -481,21 +485,18 @@ class ComparePage(Page):
         return self.rows_button
 
     def _arrange(self) -> None:
-        self._splitter = QSplitter(Qt.Orientation.Vertical, childrenCollapsible=False, handleWidth=SPACE[2])
-        below = QWidget()
+        self._splitter.setHandleWidth(SPACE[2])
         self._lines = in_row((self.verdict, 1), (self.conditions, 1), spacing=SPACE[2])
-        fill(column_in(below, SPACE[0]), self._lines, (self.tabs, 1))
+        fill(column_in(self._below, SPACE[0]), self._lines, (self.tabs, 1))
         self._splitter.addWidget(self.table)
-        self._splitter.addWidget(below)
+        self._splitter.addWidget(self._below)
         self._moved = remember_splitter(self._splitter, "compare")
         self._splitter.splitterMoved.connect(self._keep_heights)
-        self._content = QWidget()
         content = column_in(self._content, SPACE[1])
         fill(content, self._build_head(), self.chips.area, (self._splitter, 1))
         content.addStretch(0)
         self._content.hide()
-        self._body = QWidget()
-        rows = column_in(self._body, SPACE[1], (SPACE[3], SPACE[2], SPACE[3], SPACE[2]))
+        rows = column_in(self._body, SPACE[1], PAGE_MARGINS)
         self.back_button = push_button(_CHOOSE, visible=False)
         fill(rows, self.notice, (self.back_button, 0, Qt.AlignmentFlag.AlignLeft), (self._content, 1))
         rows.addStretch(0)

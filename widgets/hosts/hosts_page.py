@@ -24,7 +24,7 @@ from widgets.hosts.host_connections import HostConnections
 from widgets.hosts.hosts_table import HostsTable
 from widgets.jobs import BackgroundJob
 from widgets.library_digests import LibraryDigests
-from widgets.page import Page
+from widgets.page import PAGE_MARGINS, Page, PageName, page_title
 from widgets.parts.boxes import column_in, fill, in_column, in_row, row_in
 from widgets.parts.controls import line_edit, push_button
 from widgets.parts.dialogs import opened
@@ -32,7 +32,7 @@ from widgets.parts.layouts import remember_splitter
 from widgets.parts.names import host_title
 from widgets.parts.notice import Notice
 from widgets.parts.text import Text, Tone
-from widgets.theme import SPACE, TextSize, set_icon, text_font
+from widgets.theme import SPACE, set_icon
 from widgets.undo import UndoableChange, UndoBar, UndoStack
 
 SEARCH_FROM = 9
@@ -261,12 +261,12 @@ class HostsPage(Page):
         self.table.addActions(list(actions.all()))
 
     def _arrange(self) -> None:
-        title = Text("Hosts", font=text_font(TextSize.TITLE, bold=True))
-        titles = in_column(title, Text("This computer, and Linux hosts over SSH.", Tone.MUTED), spacing=SPACE[0])
+        purpose = Text("This computer, and Linux hosts over SSH.", Tone.MUTED)
+        titles = in_column(page_title(PageName.HOSTS), purpose, spacing=SPACE[0])
         self.add_button = push_button("Add a host…", self.add_host)
         set_icon(self.add_button, "add", "text")
         head = in_row((titles, 1), (self.add_button, 0, Qt.AlignmentFlag.AlignBottom))
-        rows = column_in(self, SPACE[2], (SPACE[4], SPACE[3], SPACE[4], SPACE[4]))
+        rows = column_in(self, SPACE[2], PAGE_MARGINS)
         below = QWidget()
         fill(row_in(below, SPACE[2]), (self.card, 2), (self._facts_stack, 3))
         splitter = QSplitter(Qt.Orientation.Vertical)

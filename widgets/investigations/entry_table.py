@@ -8,7 +8,6 @@ from PySide6.QtWidgets import QAbstractItemView
 
 from app.investigation import EntryKind, InvestigationEntry, shortened
 from app.investigation_results import EntryResult
-from suites.quantities import first_upper
 from widgets.parts.names import mark_of
 from widgets.parts.table import Table
 from widgets.parts.table_model import RIGHT, Index, TableColumn, TableModel
@@ -34,31 +33,30 @@ class EntryRow:
     def verdict(self) -> str:
         """The least trust in its results."""
         trust = None if self.result is None else self.result.trust
-        return "" if trust is None else first_upper(trust.value)
+        return "" if trust is None else trust.value
 
 
 COLUMNS: tuple[TableColumn[EntryRow], ...] = (
     TableColumn("No.", lambda row: str(row.number), align=RIGHT, tone="muted"),
-    TableColumn("Entry", lambda row: row.title, stretch=True, least=220),
+    TableColumn("Entry", lambda row: row.title, stretch=True, least=120),
     TableColumn(
         "Result",
         lambda row: "" if row.result is None else row.result.headline,
         stretch=True,
-        least=200,
+        least=120,
         tone=lambda row: "warning" if row.result is not None and row.result.problem else "",
     ),
     TableColumn(
         "Verdict",
         lambda row: row.verdict,
         mark=lambda row: icon(mark_of(row.result.trust.value)) if row.result and row.result.trust else None,
-        hide_order=2,
         topic="verdicts",
     ),
     TableColumn(
         "Note",
         lambda row: "" if row.entry.kind is EntryKind.TEXT else shortened(row.entry.note),
         stretch=True,
-        least=180,
+        least=120,
         tone="muted",
         hide_order=1,
     ),

@@ -27,7 +27,7 @@ from widgets.investigations.saved_text import SavedText
 from widgets.investigations.text_storage import SLOWEST, TextKey, TextStorage, left_texts
 from widgets.jobs import BackgroundJob
 from widgets.library.run_dialogs import TextQuestion
-from widgets.page import Page
+from widgets.page import PAGE_MARGINS, Page, PageName, page_title
 from widgets.parts.boxes import column_in, fill, in_row
 from widgets.parts.controls import push_button
 from widgets.parts.dialogs import ask_for_file, opened
@@ -441,7 +441,7 @@ class InvestigationPage(Page):
         remember_splitter(both, "investigations")
         page = QWidget()
         fill(
-            column_in(page, SPACE[1], (SPACE[3], SPACE[2], SPACE[3], SPACE[2])), self.notice, (both, 1),
+            column_in(page, SPACE[1], PAGE_MARGINS), page_title(PageName.INVESTIGATIONS), self.notice, (both, 1),
             UndoBar(self._undo),
         )  # fmt: skip
         self.notice.hide()

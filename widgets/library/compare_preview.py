@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QTimer, Signal
+from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QTabWidget, QWidget
 
 from app.comparison.comparison import run_letter
@@ -17,9 +17,11 @@ from widgets.compare.compare_rows import Compared, lines_of, read_runs
 from widgets.compare.compare_table import CompareTable
 from widgets.compare.sample_size_pane import SampleSizePane
 from widgets.jobs import BackgroundJob
+from widgets.library.run_actions import RunActions
 from widgets.library.run_rows import baseline_first, run_start
-from widgets.parts.boxes import column_in, fill, in_row
-from widgets.parts.controls import push_button
+from widgets.parts.actions import ActionButton
+from widgets.parts.boxes import column_in, fill
+from widgets.parts.flow_layout import flowing
 from widgets.parts.names import MISSING, host_label
 from widgets.parts.notice import Notice
 from widgets.parts.table import Table
@@ -73,33 +75,30 @@ def _columns(rows: Sequence[LibraryRow]) -> list[TableColumn[DifferenceLine]]:
 class ComparePreview(QWidget):
     """Compares two runs or more while they are selected."""
 
-    open_requested = Signal()
-
-    def __init__(self, workstation: Workstation) -> None:
-        super().__init__()
+    def __init__(self, actions: RunActions, workstation: Workstation, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
         self._workstation = workstation
         self._wanted: tuple[str, ...] = ()
         self.compared: Compared | None = None
         self.title = OneLine(text_font(TextSize.HEADING, bold=True))
         self.runs = Text(tone=Tone.MUTED)
-        self.open_button = push_button(
-            "Compare", self.open_requested, tip="Compare these runs on a page of their own (Ctrl+D)"
-        )
+        offered = (actions.compare, actions.pin, actions.study, actions.export, actions.delete, actions.restore)
+        self.buttons = {action: ActionButton(action) for action in offered}
         self.notice = Notice()
         self.differences = Table("What differs between the runs", TableModel[DifferenceLine](_columns(())))
         self.table = CompareTable()
         self.table.setMinimumHeight(0)  # the preview may be low
         self.sample_size = SampleSizePane(workstation)
-        head = in_row((self.title, 1), self.open_button, spacing=SPACE[1])
-        compared = QWidget()
+        self.tabs = QTabWidget(self, documentMode=True)
+        compared = QWidget(self.tabs)
         column = fill(
             column_in(compared, SPACE[1], (0, SPACE[1], 0, 0)), self.notice, self.differences, (self.table, 1)
         )
         column.addStretch(0)  # takes the room of a table that is hidden
-        self.tabs = QTabWidget(documentMode=True)
         self.tabs.setAccessibleName("The selected runs")
         self.tabs.addTab(compared, "Comparison")
         self.studies = StudyTabs(self.tabs, workstation, self.sample_size, ProfilePane(workstation))
+        head = flowing(self.title, *self.buttons.values(), spacing=SPACE[1])
         fill(column_in(self, SPACE[1]), head, self.runs, (self.tabs, 1))
         self._delay = QTimer(self, singleShot=True, interval=DELAY)
         self._delay.timeout.connect(self._read)

@@ -11,12 +11,13 @@ from app.library_rows import LibraryRows
 from app.library_table import GROUPINGS
 from app.run_filter import FilterError, RunFilter, Term, parse_filter, term_of
 from app.run_matching import TEXTS, parameter_names, values_of_field
+from widgets.page import PageName, page_title
 from widgets.parts.boxes import column_in, fill, in_row, row_in
 from widgets.parts.controls import line_edit, tool_button
 from widgets.parts.flow_layout import FlowLayout
 from widgets.parts.notice import FieldMessage
-from widgets.parts.text import Text, visible
-from widgets.theme import SPACE, TextSize, set_icon, text_font
+from widgets.parts.text import visible
+from widgets.theme import SPACE, set_icon
 
 MOST_VALUES = 24
 """Values in a menu; the others are typed."""
@@ -291,7 +292,7 @@ class FilterBar(QWidget):
         self.grouping_changed.emit(name)
 
     def _arrange(self) -> None:
-        title = Text("Library", font=text_font(TextSize.TITLE, bold=True), wrap=False)
+        title = page_title(PageName.LIBRARY)
         buttons = in_row(self.add_button, self.saved_button, self.group_button, spacing=SPACE[0])
         first = in_row(title, (self.search, 1), buttons, spacing=SPACE[2])
         fill(column_in(self, SPACE[1]), first, self._row, self.message)

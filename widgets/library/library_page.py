@@ -24,6 +24,7 @@ from suites.quantities import count_text
 from widgets import settings
 from widgets.jobs import BackgroundJob
 from widgets.library.column_menu import ColumnMenu
+from widgets.library.compare_preview import ComparePreview
 from widgets.library.filter_bar import FilterBar
 from widgets.library.library_bar import Unreadable
 from widgets.library.recall_bar import RecallBar
@@ -33,7 +34,7 @@ from widgets.library.run_preview import RunPreview
 from widgets.library.run_reader import LibraryRead, VerdictReader, read_library
 from widgets.library.run_rows import Trends, baseline_first, summary_of
 from widgets.library.run_table import RunTable
-from widgets.page import Page
+from widgets.page import PAGE_MARGINS, Page
 from widgets.parts.boxes import column_in, fill
 from widgets.parts.dialogs import ask_for_file
 from widgets.parts.empty_state import EmptyState
@@ -80,12 +81,16 @@ class LibraryPage(Page):
         self._verdicts = VerdictReader(workstation, self)
         self._verdicts.computed.connect(self._show_verdict)
         self.actions_of_runs = RunActions(self)
+        # A new parent sends a change of the style to all that a widget contains: the outer ones get theirs first.
+        self._body = QWidget(self)
+        self._splitter = QSplitter(Qt.Orientation.Vertical, self._body, childrenCollapsible=False, handleWidth=SPACE[2])
+        self._list = QWidget(self._splitter)
         self.filter_bar = FilterBar()
         self.search = self.filter_bar.search
         self.table = RunTable()
         self.columns = ColumnMenu(self.table)
-        self.preview = RunPreview(self.actions_of_runs, workstation)
-        self.panel, self.comparison = self.preview.panel, self.preview.comparison
+        self.preview = RunPreview(self.actions_of_runs, workstation, self._splitter)
+        self.panel = self.preview.panel
         self.drawer = self.issues = self.panel.drawer
         self.issues.help_requested.connect(self.help_requested)
         self.commands = RunCommands(workstation, self.actions_of_runs, self._chosen, self, undo)
@@ -99,6 +104,11 @@ class LibraryPage(Page):
         self._connect()
         self._restore_layout()
         self.begin_at(self.table)
+
+    @property
+    def comparison(self) -> ComparePreview:
+        """The comparison of several selected runs."""
+        return self.preview.comparison
 
     def activated(self) -> None:
         """Read the library again."""
@@ -406,8 +416,7 @@ class LibraryPage(Page):
         )
         actions.export_library.triggered.connect(self.export_library)
         actions.sample_size.triggered.connect(self._show_sample_size)
-        for pane in (self.panel.sample_size, self.comparison.sample_size):
-            pane.plan_chosen.connect(self.repeat_requested)
+        self.preview.plan_chosen.connect(self.repeat_requested)
         self.commands.changed.connect(self._show_change)
         self.commands.failed.connect(self._fail)
         self.commands.again_requested.connect(self.again_requested)
@@ -424,7 +433,6 @@ class LibraryPage(Page):
         self.table.moved.connect(self._show_current)
         self.table.rested.connect(self.preview.open_current)
         self.table.activated.connect(self._toggle_list)
-        self.comparison.open_requested.connect(self._compare)
         self.preview.read.connect(self._show_verdict)
         self.preview.failed.connect(self._fail)
         self.preview.status.connect(self.status)
@@ -462,18 +470,13 @@ class LibraryPage(Page):
     def _arrange(self) -> None:
         self._unmatched = Text(tone=Tone.MUTED)
         self._unmatched.hide()
-        self._list = QWidget()
         self.table.setMinimumHeight(
             self.table.verticalHeader().defaultSectionSize() * (MIN_VISIBLE_ROWS + 1) + SPACE[1]
         )
         fill(column_in(self._list, SPACE[1]), self._unmatched, (self.table, 1))
-        self._splitter = QSplitter(Qt.Orientation.Vertical, childrenCollapsible=False, handleWidth=SPACE[2])
-        self._splitter.addWidget(self._list)
-        self._splitter.addWidget(self.preview)
         self._splitter.setStretchFactor(0, 3)
         self._splitter.setStretchFactor(1, 2)
-        self._body = QWidget()
-        rows = column_in(self._body, SPACE[1], (SPACE[3], SPACE[2], SPACE[3], SPACE[2]))
+        rows = column_in(self._body, SPACE[1], PAGE_MARGINS)
         fill(rows, self.filter_bar, self.notice, self.recall_bar, (self._splitter, 1), self.undo_bar)
         self._stack = QStackedLayout(self)
         for widget in (self._body, self.empty, self.unreadable):

@@ -9,7 +9,7 @@ from app.library_rows import LibraryRow
 from app.library_table import ListColumn, local_moment
 from app.session_text import session_text
 from suites.quantities import count_text
-from widgets.library.run_rows import one_line
+from widgets.library.run_rows import Trends, one_line, trend_obstacle
 from widgets.parts.names import MISSING, mark_of
 from widgets.parts.table_model import LEFT, RIGHT, TableColumn
 from widgets.theme import icon
@@ -35,8 +35,8 @@ ListLine = LibraryRow | GroupLine
 TREND_COLUMN = "Trend"
 TREND_NAME = "trend"
 TREND_TIP = (
-    "Headline of up to 30 runs of the same tests and parameters on the same hosts, in order of time; "
-    "the dot is this run"
+    "Headline of up to 30 runs of the same tests and parameters on the same hosts, in order of time, without invalid "
+    "results; the dot is this run"
 )
 
 EDITABLE = {"Name": "name", "Note": "note", "Tags": "tag"}
@@ -59,6 +59,7 @@ class _Look:
     bold: bool = False
     mark: Callable[[LibraryRow], QIcon | None] = field(default=lambda _row: None)
     stretch: bool = False
+    whole: bool = False
 
 
 def _started(row: LibraryRow) -> str:
@@ -93,7 +94,7 @@ def _session(row: LibraryRow) -> str:
 
 
 _LOOKS = {
-    "started": _Look(148, tip="Local time", more=_started, tone="muted"),
+    "started": _Look(120, tip="Local time", more=_started, tone="muted", whole=True),
     "name": _Look(170, more=lambda row: f"{row.summary.name}\n{row.summary.question}".strip(), stretch=True),
     "host": _Look(112, 8, more=lambda row: "\n".join(row.summary.hosts)),
     "type": _Look(88, 4, "Instance type, else the virtualisation", tone="muted"),
@@ -155,6 +156,7 @@ def table_column(column: ListColumn, needed: Callable[[], Collection[str]] = lam
         mark=lambda line: look.mark(line) if isinstance(line, LibraryRow) else None,
         width=look.width,
         stretch=look.stretch,
+        whole=look.whole,
         topic=_TOPICS.get(column.name, ""),
         least=150 if look.stretch else 0,
         hide_order=look.hide_order,
@@ -162,8 +164,18 @@ def table_column(column: ListColumn, needed: Callable[[], Collection[str]] = lam
     )
 
 
-def trend_column() -> TableColumn[ListLine]:
-    """Return the column of sparklines, which the table's delegate draws."""
+def trend_column(trends: Callable[[], Trends]) -> TableColumn[ListLine]:
+    """Return the column of sparklines, which the table's delegate draws; the tip of a run without one is the reason."""
+
+    def without(line: ListLine) -> bool:
+        return isinstance(line, LibraryRow) and line.id not in trends()
+
+    def reason(line: ListLine) -> str:
+        if not isinstance(line, LibraryRow) or not without(line):
+            return TREND_TIP
+        return f"No trend. {trend_obstacle(line) or 'No other run of these tests and parameters on these hosts.'}"
+
     return TableColumn(
-        TREND_COLUMN, lambda _line: "", tip=TREND_TIP, more=lambda _line: TREND_TIP, width=72, hide_order=2
-    )
+        TREND_COLUMN, lambda line: MISSING if without(line) else "", tip=TREND_TIP, more=reason, tone="muted", width=72,
+        hide_order=2,
+    )  # fmt: skip

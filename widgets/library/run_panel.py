@@ -104,8 +104,8 @@ class RunPanel(QWidget):
 
     output_requested = Signal(str, int)  # the run's id and the trial's
 
-    def __init__(self, actions: RunActions, workstation: Workstation) -> None:
-        super().__init__()
+    def __init__(self, actions: RunActions, workstation: Workstation, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
         self._opened: OpenedRun | None = None
         self._step_key: StepKey | None = None
         self._drawn: OpenedRun | None = None
@@ -245,7 +245,7 @@ class RunPanel(QWidget):
         figures = QWidget()
         column = column_in(figures, -1, (0, SPACE[0], 0, 0))
         fill(column, (self.figures, 1), (self._no_figures, 0, Qt.AlignmentFlag.AlignTop))
-        tabs = QTabWidget(documentMode=True)
+        tabs = QTabWidget(self, documentMode=True)
         tabs.tabBar().setDrawBase(False)
         tabs.setAccessibleName("The selected run")
         tabs.addTab(figures, "Figures")

@@ -1,9 +1,10 @@
 """Preview of the selected runs: the panel of one run, which is read in the background, or a comparison of several."""
 
 from collections.abc import Sequence
+from functools import cached_property
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QStackedWidget
+from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from app.distributions.studies import StudyKind
 from app.library_rows import LibraryRow
@@ -25,20 +26,28 @@ class RunPreview(QStackedWidget):
     read = Signal(object)  # the RunSummary of a run that was opened
     failed = Signal(object)  # a BenchwrightError
     status = Signal(str)
+    plan_chosen = Signal(object)  # a Plan
 
-    def __init__(self, actions: RunActions, workstation: Workstation) -> None:
-        super().__init__()
-        self._workstation = workstation
+    def __init__(self, actions: RunActions, workstation: Workstation, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._workstation, self._actions = workstation, actions
         self._chosen: Sequence[LibraryRow] = ()
         self._opening: BackgroundJob | None = None
-        self.panel = RunPanel(actions, workstation)
-        self.comparison = ComparePreview(workstation)
+        self.panel = RunPanel(actions, workstation, self)
         self.setMinimumSize(320, 180)
         self.addWidget(self.panel)
-        self.addWidget(self.comparison)
+        self.panel.sample_size.plan_chosen.connect(self.plan_chosen)
         self.panel.drawer.acknowledge_requested.connect(self._acknowledge)
         self.panel.output_requested.connect(self._read_output)
         self.panel.read_history = workstation.history
+
+    @cached_property
+    def comparison(self) -> ComparePreview:
+        """The comparison of several runs, made when it is first needed."""
+        made = ComparePreview(self._actions, self._workstation, self)
+        self.addWidget(made)
+        made.sample_size.plan_chosen.connect(self.plan_chosen)
+        return made
 
     def show_chosen(self, chosen: Sequence[LibraryRow], *, shown: bool) -> None:
         """Show the summary of the selected run, or the comparison of several, if the preview is to be `shown`."""

@@ -9,8 +9,10 @@ from app.events import State
 from app.library_rows import LibraryRow
 from app.library_table import local_moment
 from app.natural_order import natural_key
+from app.plans.plan import ELSEWHERE
 from app.records import RunSummary
 from suites.quantities import duration_text, uncertainty_text
+from suites.verdict import Trust
 from widgets.parts.names import MISSING
 from widgets.parts.text import visible
 
@@ -95,15 +97,26 @@ def summary_of(rows: Sequence[LibraryRow]) -> LibrarySummary:
     )
 
 
+def trend_obstacle(row: LibraryRow) -> str:
+    """Return why a run is in no trend; empty if it is in one, be it the only run."""
+    if row.value is None or not row.configurations:
+        return "The run has no headline figure."
+    if ELSEWHERE in row.summary.hosts:
+        return "The host is not known: no host was given at the import."
+    if row.summary.trust == Trust.INVALID:
+        return "The result is invalid."
+    return "The run is in the bin." if row.binned else ""
+
+
 def trends_of(rows: Iterable[LibraryRow]) -> Trends:
-    """Return the trend of each run: up to TREND runs before it and itself."""
+    """Return the trend of each run that is not the only one of its tests and hosts: TREND runs around it."""
     series: dict[tuple[object, ...], list[LibraryRow]] = {}
     for row in rows:
-        if row.value is not None and row.configurations and not row.binned:
+        if not trend_obstacle(row):
             key = (row.fingerprints, row.summary.hosts, None if row.metric is None else row.metric.name)
             series.setdefault(key, []).append(row)
     found: dict[str, tuple[tuple[float, ...], int]] = {}
-    for members in series.values():
+    for members in (each for each in series.values() if len(each) > 1):
         ordered = sorted(members, key=lambda row: row.summary.started)
         values = tuple(row.value for row in ordered if row.value is not None)
         for at, row in enumerate(ordered):

@@ -102,13 +102,15 @@ class RunListModel(TableModel[ListLine]):
         self._arrange_lines()
         self.endResetModel()
 
-    def _made(self, column: ListColumn) -> TableColumn[ListLine]:
+    def _made(self, column: ListColumn | None) -> TableColumn[ListLine]:
+        if column is None:
+            return trend_column(lambda: self.trends)
         return table_column(column, lambda: self.needed)
 
     def _set_columns(self, columns: Sequence[ListColumn | None]) -> None:
         sorted_by = self._sort_column()
         self._listed = list(columns)
-        self.columns = tuple(trend_column() if column is None else self._made(column) for column in columns)
+        self.columns = tuple(map(self._made, columns))
         self._sorted_by = next((at for at, each in enumerate(columns) if each and each.name == sorted_by), -1)
 
     def keep(self, select: Selection) -> None:
@@ -242,7 +244,7 @@ def _in_unit(
         if line.value is None:
             return MISSING
         places = min(most, _places(line, divisor))
-        return _aligned(f"{line.value / divisor:,.{places}f}", places, most)
+        return _aligned(f"{line.value / divisor:.{places}f}", places, most)
 
     def half(line: ListLine) -> str:
         if not isinstance(line, LibraryRow) or not line.half or not line.value or line.metric is None:
@@ -250,7 +252,7 @@ def _in_unit(
         if line.half >= WIDE * line.value:
             return uncertainty_text(line.metric, line.value, line.half)
         places = min(most, _places(line, divisor))
-        return _aligned(f"± {line.half / divisor:,.{places}f}", places, most)
+        return _aligned(f"± {line.half / divisor:.{places}f}", places, most)
 
     of_value = listed.name == "headline"
     return replace(column, text=headline if of_value else half, unit=unit if of_value else "")
@@ -268,7 +270,7 @@ class RunDelegate(RowDelegate):
         """Draw a cell."""
         super().paint(painter, option, index)
         found = index.data(TREND)
-        if not found or len(found[0]) < 2:
+        if not found:
             return
         values, at = found
         box = QRectF(option.rect).adjusted(6, 5, -6, -5)

@@ -24,7 +24,7 @@ from widgets.jobs import BackgroundJob, stop_if_cancelled
 from widgets.library.figure_table import FigureTable
 from widgets.live.log_view import LogView
 from widgets.outputs.mapping_dialog import MappingDialog
-from widgets.page import Page
+from widgets.page import PAGE_MARGINS, Page, PageName, page_title
 from widgets.parts.boxes import column_in, fill, in_row, row_in
 from widgets.parts.controls import push_button
 from widgets.parts.dialogs import opened
@@ -37,8 +37,8 @@ from widgets.parts.notice import Notice
 from widgets.parts.severity import VerdictView
 from widgets.parts.table import Table
 from widgets.parts.table_model import RIGHT, TableColumn, TableModel
-from widgets.parts.text import Text, Tone
-from widgets.theme import SPACE, icon
+from widgets.parts.text import OneLine, Text, Tone
+from widgets.theme import SPACE, TextSize, icon, text_font
 
 PASTED = "pasted text"
 """Name of a text from the clipboard."""
@@ -88,6 +88,12 @@ class ResultRow:
         return "" if self.output is None else self.output.found.format
 
     @property
+    def place(self) -> str:
+        """Its file, line and format."""
+        name = self.file.source.name
+        return name if self.output is None else f"{name}, line {self.output.found.first_line}: {self.format}"
+
+    @property
     def reason(self) -> str:
         """What decides the verdict: its first finding, the options that would decide it, or why there is no result."""
         if self.output is None:
@@ -113,25 +119,31 @@ def rows_of(file: JudgedFile, origin: Source) -> Sequence[ResultRow]:
 COLUMNS: tuple[TableColumn[ResultRow], ...] = (
     TableColumn(
         "Verdict",
-        lambda row: "No result" if row.trust is None else first_upper(row.trust.value),
+        lambda row: "no result" if row.trust is None else row.trust.value,
         mark=lambda row: icon("not-tested" if row.trust is None else mark_of(row.trust.value)),
         key=lambda row: -1 if row.trust is None else row.trust.rank,
         topic="judging",
-        width=150,
+        width=120,
+        whole=True,
     ),
     TableColumn("Value", lambda row: row.value, align=RIGHT, bold=True, width=90),
-    TableColumn("Metric", lambda row: row.metric, width=230),
-    TableColumn("Reason", lambda row: row.reason, stretch=True, least=200, tone="muted"),
+    TableColumn("Metric", lambda row: row.metric, stretch=True, least=110),
+    TableColumn("Reason", lambda row: row.reason, stretch=True, least=110, tone="muted"),
     TableColumn("Format", lambda row: row.format, key=lambda row: row.format, hide_order=1, width=110),
     TableColumn(
-        "File", lambda row: row.file.source.name, key=lambda row: row.file.source.name, hide_order=2, width=170
+        "File",
+        lambda row: row.file.source.name,
+        key=lambda row: row.file.source.name,
+        more=lambda row: row.place,
+        stretch=True,
+        least=90,
     ),
     TableColumn(
         "Line",
         lambda row: "" if row.output is None else str(row.output.found.first_line),
         align=RIGHT,
         tone="muted",
-        hide_order=3,
+        hide_order=2,
         width=50,
     ),
 )
@@ -165,7 +177,7 @@ class JudgePage(Page):
         self.verdict, self.figures, self.text = VerdictView(), FigureTable(), LogView()
         self.notes = Text(tone=Tone.MUTED)
         self.notice = Notice()
-        self.summary = Text(tone=Tone.MUTED, wrap=False)
+        self.summary = OneLine(text_font(TextSize.BODY), "muted")
         self.open_button = push_button("Open…", lambda _checked: self.choose_files(), tip="Judge the outputs in files")
         self.paste_button = push_button("Paste", lambda _checked: self.paste(), tip="Judge the copied text (Ctrl+V)")
         self.host_button = push_button("Host data…", lambda _checked: self.choose_host_data(), tip=HOST_DATA_TIP)
@@ -243,7 +255,7 @@ class JudgePage(Page):
         self._sources, self._rows = tuple(sources), []
         self.table.show_rows(self._rows)
         find = self.workstation.saved_mappings.finder()
-        self.summary.setText("Reading…")
+        self.summary.set_text("Reading…")
         job = BackgroundJob(lambda: _judged(self._sources, self._host, find), self)
         self._start(job, self._take_files, lambda: None if job.cancelled else self._ask_unmapped())
 
@@ -300,16 +312,16 @@ class JudgePage(Page):
         self.table.show_rows(self._rows)
         if self.table.current() is None and self._rows:
             self.table.selectRow(0)
-        self.summary.setText(f"Read {read.done} of {count_text(read.total, 'file')}")
+        self.summary.set_text(f"Read {read.done} of {count_text(read.total, 'file')}")
 
     def _take_import(self, one: ImportedOutput) -> None:
         self._imported.append(one)
-        self.summary.setText(f"Imported {one.done} of {count_text(one.total, 'file')}")
+        self.summary.set_text(f"Imported {one.done} of {count_text(one.total, 'file')}")
 
     def _show_imported(self) -> None:
         if self._imported:
             text = import_text(self._imported)
-            self.summary.setText(text)
+            self.summary.set_text(text)
             self.status.emit(text)
             self.imported.emit()
 
@@ -332,7 +344,7 @@ class JudgePage(Page):
             lines = sum(file.left_over for file in {id(row.file): row.file for row in self._rows}.values())
             unread = f", {count_text(lines, 'line')} of no known tool" if lines else ""
             mapped = _mapping_text(row.file.mapping.name for row in self._rows if row.output and row.file.mapping)
-            self.summary.setText(f"{count_text(results, 'result')}{unread}{mapped}")
+            self.summary.set_text(f"{count_text(results, 'result')}{unread}{mapped}")
         self._show_current()
 
     def _host_text(self) -> str:
@@ -365,8 +377,8 @@ class JudgePage(Page):
 
     def _arrange(self) -> None:
         bar = in_row(
-            self.open_button, self.paste_button, self.host_button, self.columns_button, self.cancel_button,
-            (self.summary, 1), self.import_button, spacing=SPACE[1],
+            page_title(PageName.JUDGE), self.open_button, self.paste_button, self.host_button, self.columns_button,
+            self.cancel_button, (self.summary, 1), self.import_button, spacing=SPACE[1],
         )  # fmt: skip
         self._host_row = QWidget()
         fill(row_in(self._host_row, SPACE[1]), self.host_words, self.interval, self.remove_button, None)
@@ -394,16 +406,16 @@ class JudgePage(Page):
         empty.add_action("Open…", self.choose_files)
         self.notice.hide()
         fill(
-            column_in(results, SPACE[1], (SPACE[2], SPACE[2], SPACE[2], 0)),
+            column_in(results, SPACE[1], (*PAGE_MARGINS[:3], 0)),
             bar,
             self._host_row,
             self.notice,
             (halves, 1),
         )
         self._stack = QStackedLayout()
-        for part in (empty, results):
-            self._stack.addWidget(part)
         fill(column_in(self, 0), (self._stack, 1), self.issues)
+        for part in (empty, results):  # without a parent, the first would open as a window
+            self._stack.addWidget(part)
 
 
 LONGEST_MAPPING = 24

@@ -25,7 +25,7 @@ from app.outputs.table_draft import (
 )
 from app.services import Workstation
 from suites.errors import BenchwrightError
-from suites.quantities import count_text, first_upper
+from suites.quantities import count_text, first_upper, listed
 from suites.read_only.csv_table import TableContent
 from suites.read_only.table_mapping import Decimal, Role, TableMapping
 from suites.vocab import Better
@@ -43,6 +43,9 @@ SIZE = (1060, 660)
 
 FIRST_ROWS, MOST_ERRORS, MOST_COLUMNS = 5, 50, 40
 """Rows at the top of the preview, rows with errors below them, and columns of it."""
+
+NAMED = 4
+"""Incomplete columns that are named."""
 
 LONGEST_CELL = 40
 """Characters of a cell in the preview."""
@@ -358,7 +361,8 @@ class MappingDialog(QDialog):
         rows = 0 if self._content is None else len(self._content.rows)
         self.save_button.setEnabled(found.usable)
         if found.problems:
-            self.outcome.show_message("info", f"Complete {count_text(len(found.problems), 'column')}.")
+            missing = count_text(len(found.problems), "column is", "columns are")
+            self.outcome.show_message("warning", f"{missing} not complete yet: {listed(list(found.problems), NAMED)}.")
         elif found.problem:
             self.outcome.show_message("error", found.problem)
         elif found.errors:

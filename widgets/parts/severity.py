@@ -66,7 +66,8 @@ class VerdictView(QWidget):
         self.mark.show_icon(MARKS[verdict.trust])
         self.mark.setAccessibleName(verdict.trust.value)
         self.words.setText(first_upper(text))
-        self.summary.setText("\n".join(filter(None, (goals_text([verdict]), verdict.summary))))
+        summary = first_upper(verdict.summary.removeprefix(f"{first_upper(verdict.trust.value)}: "))
+        self.summary.setText("\n".join(filter(None, (goals_text([verdict]), summary))))
         limit = next((finding for finding in verdict.findings if finding.id == LIMITED_BY.id), None)
         self.limit.setVisible(limit is not None)
         if limit is not None:

@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Generic
 
 from PySide6.QtCore import QItemSelection, QItemSelectionModel, Qt, QTimer, Signal
-from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent, QShowEvent
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QPalette, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from widgets import settings
-from widgets.parts.table_model import HEADING, LEFT, ROW, Index, RowT, TableColumn, TableModel
+from widgets.parts.table_model import HEADING, ROW, Index, RowT, TableColumn, TableModel
 from widgets.parts.text import sheet_text
 from widgets.theme import SPACE
 
@@ -26,12 +26,15 @@ MEASURED = 100
 
 
 class RowDelegate(QStyledItemDelegate):
-    """Draws the current cell like the others of its row."""
+    """Draws the current cell like the others of its row, and a selected cell in the colour of its text."""
 
     def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:
         """Remove the focus frame of the cell; the table's frame shows the focus."""
         super().initStyleOption(option, index)
         option.state &= ~QStyle.StateFlag.State_HasFocus
+        colours = option.palette
+        colours.setBrush(QPalette.ColorRole.HighlightedText, colours.text())
+        option.palette = colours
 
 
 def _ranges(rows: Sequence[int]) -> Iterator[tuple[int, int]]:
@@ -91,7 +94,15 @@ class Table(QTableView, Generic[RowT]):
 
     def chosen(self) -> list[RowT]:
         """Return the selected rows, from top to bottom."""
-        return [self.content.shown[row] for row in sorted(each.row() for each in self.selectionModel().selectedRows())]
+        return [self.content.shown[row] for row in self._chosen_rows()]
+
+    def _chosen_rows(self) -> list[int]:
+        """Return the positions of the selected rows; selectedRows() asks for the flags of every cell."""
+        chosen = {
+            row for each in self.selectionModel().selection().toList() for row in range(each.top(), each.bottom() + 1)
+        }
+        selectable, index = Qt.ItemFlag.ItemIsSelectable, self.content.index
+        return sorted(row for row in chosen if self.content.flags(index(row, 0)) & selectable)
 
     def row_of(self, identity: Hashable) -> int:
         """Return the position of the row with this identity, or -1 if it is not shown."""
@@ -132,7 +143,7 @@ class Table(QTableView, Generic[RowT]):
     def as_text(self) -> str:
         """Return the shown columns as text for a spreadsheet: of the selected rows if several can be, else of all."""
         several = self.selectionMode() is QAbstractItemView.SelectionMode.ExtendedSelection
-        rows = sorted(each.row() for each in self.selectionModel().selectedRows()) if several else []
+        rows = self._chosen_rows() if several else []
         shown = [column for column in self._visual_order() if not self.isColumnHidden(column)]
         return sheet_text(self.content.texts(shown, rows or None))
 
@@ -228,7 +239,7 @@ class Table(QTableView, Generic[RowT]):
                 shown.discard(number)
         for number, column in enumerate(columns):
             self.setColumnHidden(number, number not in shown)
-            if number in shown and not column.stretch and (column.align != LEFT or not column.width):
+            if number in shown and not column.stretch and not column.fixed:
                 self.horizontalHeader().resizeSection(number, wanted[number])
 
     def _stretch(self) -> None:
@@ -266,7 +277,7 @@ class Table(QTableView, Generic[RowT]):
             return self.scaled(column.least)
         if own := self._widths.get(column.name):
             return own
-        if column.width and column.align == LEFT:
+        if column.fixed:
             return self.scaled(column.width)
         if column.width:
             return max(self.scaled(column.width), self._longest_width(number))

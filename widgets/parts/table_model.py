@@ -51,6 +51,9 @@ class TableColumn(Generic[RowT]):
     width: int = 0
     """0: fits the content."""
 
+    whole: bool = False
+    """The texts are never cut, as those of figures: the longest decides if it needs more than `width`."""
+
     stretch: bool = False
     least: int = 0
     """Least width of a stretching column; to keep it, other columns are hidden."""
@@ -63,6 +66,11 @@ class TableColumn(Generic[RowT]):
 
     topic: str = ""
     """Topic of the help about the column."""
+
+    @property
+    def fixed(self) -> bool:
+        """Whether it has its `width` whatever its texts are."""
+        return bool(self.width) and self.align == LEFT and not self.whole
 
 
 class TableModel(QAbstractTableModel, Generic[RowT]):

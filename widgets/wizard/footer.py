@@ -27,7 +27,7 @@ class Footer(FittedWidget):
         self.hint = Text(tone=Tone.MUTED)
         self.hint.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self._row = in_row(self.back, self.open, None, self.next, spacing=SPACE[2])
-        self._rows = column_in(self, SPACE[1], (SPACE[4], SPACE[1], SPACE[4], SPACE[2]))
+        self._rows = column_in(self, SPACE[1], (SPACE[3], SPACE[1], SPACE[3], SPACE[2]))
         self._rows.addLayout(self._row)
         self._above = False
         self._place_hint(above=True)
@@ -46,7 +46,7 @@ class Footer(FittedWidget):
         """Move the hint above the buttons where it does not fit between them."""
         buttons = (self.back, self.open, self.next)
         taken = sum(each.sizeHint().width() + SPACE[2] for each in buttons if not each.isHidden())
-        self._place_hint(above=taken + self.hint.sizeHint().width() + 2 * SPACE[4] > self.width())
+        self._place_hint(above=taken + self.hint.sizeHint().width() + 2 * SPACE[3] > self.width())
         self.hint.setVisible(bool(self.hint.text()))
 
     def _place_hint(self, *, above: bool) -> None:

@@ -186,7 +186,7 @@ class MeasurePage(Page):
         column = column_in(self, 0)
         column.addWidget(self.bar)
         padded = QVBoxLayout()
-        padded.setContentsMargins(SPACE[4], SPACE[1], SPACE[4], 0)
+        padded.setContentsMargins(SPACE[3], SPACE[1], SPACE[3], 0)
         padded.addWidget(self.notice)
         fill(column, padded, (self.stack, 1), self._build_footer(), self.issues)
 
