@@ -5,7 +5,7 @@ import hashlib
 import os
 import stat
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -14,7 +14,7 @@ from app.events import OutputSource
 from app.formats import facts_from_json, read_json
 from app.outputs.judging import UNKNOWN_HOST, JudgedOutput, KnownHost, judged_output, not_read_text
 from app.outputs.pasted_text import decoded
-from app.outputs.recognition import MAXIMUM_SIZE, FoundOutput, Recognition, recognise
+from app.outputs.recognition import MAXIMUM_SIZE, Between, FoundOutput, Recognition, go_on, recognise
 from app.outputs.tables import MappingOf, TableRun, mapping_for, no_mapping, runs_in, unmapped_text
 from app.store.embedded_library import SQLITE, is_report
 from remote.local_file import read_bounded
@@ -134,14 +134,6 @@ def _too_large(when: str = "") -> str:
     return f"Larger than {quantity(MAXIMUM_SIZE)}{when}."
 
 
-Between = Callable[[], None]
-"""Called before each result is judged, which takes a minute for the largest table; what it raises ends that."""
-
-
-def go_on() -> None:
-    """Judge the next result."""
-
-
 def judged_source(
     source: Source, host: KnownHost = UNKNOWN_HOST, mappings: MappingOf = no_mapping, between: Between = go_on
 ) -> JudgedFile:
@@ -170,9 +162,9 @@ def judged_bytes(
         mapping, unreadable = None, f"{error.message} {error.remedy}"
     if mapping is not None:
         return _judged_table(source, text, mapping, host, between)
-    read = recognise(text)
+    read = recognise(text, between)
     outputs = _judged_outputs(read.found, source, host, between)
-    if not outputs and is_table(text):
+    if not outputs and not read.unread and is_table(text):
         return JudgedFile(source, problem=unreadable) if unreadable else _unmapped_table(source, text)
     return JudgedFile(source, outputs, read.left_over, "" if outputs else _missing(read))
 
@@ -256,7 +248,8 @@ def _missing(read: Recognition) -> str:
     if read.cut_off:
         return "Not read: a JSON document has no end. Give the whole document."
     if read.unread:
-        return not_read_text(read.unread[0].format, read.unread[0].line.number, read.unread[0].line.text)
+        first = read.unread[0]
+        return not_read_text(first.format, first.line.number, first.line.text, first.notes)
     return "No output of a known tool was recognised."
 
 
