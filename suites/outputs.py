@@ -30,6 +30,8 @@ class ParsedTrial:
 NO_DISK, ONLY_READ = "No disk is measured: ", "Rate of reads: "
 """How the note of an output begins whose command neither writes nor reads a disk, or only reads one."""
 
+OPEN_LOOP = "Open loop: "
+"""How the note of an output begins whose latencies include the wait for a free thread or connection."""
 
 _WITHOUT_DISK = re.compile(r"/dev/(?:zero|null|full|u?random|nullb\d+|ram\d+|zram\d+)|(?:/dev/shm|/run)(?:/.*)?")
 

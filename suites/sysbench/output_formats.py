@@ -7,7 +7,7 @@ from dataclasses import replace
 from suites.base import Suite
 from suites.identities import Ascending, Identities, PrintedLine, Product, in_text
 from suites.output_reading import StatedLine, by_parser, measured_seconds, stated_by_command
-from suites.outputs import OutputFormat, ParsedTrial, ToolOutput
+from suites.outputs import OPEN_LOOP, OutputFormat, ParsedTrial, ToolOutput
 from suites.parameters import Value
 from suites.units import Unit
 
@@ -33,6 +33,7 @@ def _rate(result: str, count: str, text: str) -> Product:
     return Product(text=text, result=result, factors=(count,), divisors=("seconds",), unit=Unit.PER_SECOND)
 
 
+_RATE = re.compile(r"Target transaction rate: (?P<scheduled>\d{1,9})/sec")
 _TITLES = {"least": "min", "mean": "avg", "percentile": "the percentile", "most": "max"}
 
 IDENTITIES = Identities(
@@ -41,7 +42,7 @@ IDENTITIES = Identities(
         PrintedLine(re.compile(rf"\s*(?:total time|time elapsed):\s*(?P<seconds>{_N})s$"), errors={"seconds": _CLOCK}),
         PrintedLine(re.compile(rf"\s*total number of events:\s*(?P<events>{_N})$")),
         PrintedLine(re.compile(r"Number of threads: (?P<threads>\d{1,9})$")),
-        PrintedLine(re.compile(r"Target transaction rate: (?P<scheduled>\d{1,9})/sec")),
+        PrintedLine(_RATE),
         PrintedLine(re.compile(rf"\s*min:\s*(?P<least>{_N})(?:ms)?$")),
         PrintedLine(re.compile(rf"\s*avg:\s*(?P<mean>{_N})(?:ms)?$")),
         PrintedLine(re.compile(rf"\s*max:\s*(?P<most>{_N})(?:ms)?$")),
@@ -139,7 +140,10 @@ def sysbench_format(
 
     def read(text: str, command: str | None) -> Iterator[ToolOutput]:
         named = stated_by_command(suite, command) is not None or _NAMING.search(text) or not _EVENTS.search(text)
+        rate = _RATE.search(text)
+        waits = () if rate is None else (f"{OPEN_LOOP}with --rate={rate[1]}, latencies include the wait for a thread.",)
         for one in reader(text, command):
-            yield one if named else replace(one, undecided=_UNNAMED)
+            parsed = replace(one.parsed, notes=(*one.parsed.notes, *waits))
+            yield replace(one, parsed=parsed, undecided=one.undecided if named else _UNNAMED)
 
     return OutputFormat(title=suite.title, first=_FIRST, line=re.compile(f"{_LINE.pattern}|{line}"), read=read)

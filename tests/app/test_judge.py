@@ -385,6 +385,31 @@ def test_an_error_that_ended_the_tool_is_one_finding(name: str) -> None:
         assert "errors-in-output" in ids(one)
 
 
+EARLIER_RATE = """\
+sysbench 1.0.11 (using system LuaJIT 2.1.0-beta3)
+Number of threads: 1
+Target transaction rate: 100/sec
+SQL statistics:
+    transactions:                        620    (30.94 per sec.)
+General statistics:
+    total time:                          20.0378s
+    total number of events:              620
+Latency (ms):
+         avg:                               6913.08
+         sum:                            4286109.60
+Threads fairness:
+    execution time (avg/stddev):   20.0320/0.00
+"""
+
+
+@pytest.mark.parametrize("text", [captured("sysbench/1.0.20/cpu_rate.stdout"), EARLIER_RATE])
+def test_latencies_of_a_schedule_contradict_nothing(text: str) -> None:
+    one = only(text)
+    assert not {"figures-contradict", "more-in-flight-than-asked"} & ids(one)
+    unscheduled = only(text.replace("Target transaction rate", "Rate"))
+    assert {"figures-contradict", "more-in-flight-than-asked"} & ids(unscheduled)
+
+
 PGBENCH = """\
 transaction type: <builtin: select only>
 number of transactions actually processed: 3265
