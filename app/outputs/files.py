@@ -14,13 +14,13 @@ from app.events import OutputSource
 from app.formats import facts_from_json, read_json
 from app.outputs.judging import UNKNOWN_HOST, JudgedOutput, KnownHost, judged_output, not_read_text
 from app.outputs.pasted_text import decoded
-from app.outputs.recognition import MAXIMUM_SIZE, Between, FoundOutput, Recognition, go_on, recognise
+from app.outputs.recognition import MAXIMUM_SIZE, MOST_OUTPUTS, Between, FoundOutput, Recognition, go_on, recognise
 from app.outputs.tables import MappingOf, TableRun, mapping_for, no_mapping, runs_in, unmapped_text
 from app.store.embedded_library import SQLITE, is_report
 from remote.local_file import read_bounded
 from remote.telemetry.statistics_text import statistics_samples
 from suites.errors import BenchwrightError
-from suites.quantities import quantity
+from suites.quantities import count_text, quantity
 from suites.read_only.csv_table import TableContent, is_table, read_table
 from suites.read_only.table_mapping import TableError, TableMapping
 from suites.vocab import Sample
@@ -54,6 +54,12 @@ class JudgedFile:
     unmapped: bool = False
     mapping: TableMapping | None = None
     runs: Sequence[TableRun] = ()
+
+    @property
+    def left_over_text(self) -> str:
+        """How many lines beside the results were not read, and why; empty if there are none."""
+        why = f"after the first {MOST_OUTPUTS:,} results" if len(self.outputs) >= MOST_OUTPUTS else "of no known tool"
+        return f"{count_text(self.left_over, 'line')} not read: {why}." if self.outputs and self.left_over else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ _BREAK_MARK = re.compile(r"[ \t]+\\$")
 """End of a line that goes on below, in Markdown and in shells."""
 OF_FILLED = 0.8
 """Share of the lines with text that end with such a mark, from which no tool printed it."""
+_FENCES = frozenset({"```", "~~~"})
 _FENCE = re.compile(r"[ \t]*(?:```|~~~)\S*[ \t]*")
 _WRAPPED = range(56, 90)
 """Characters of a line that a mail program may have broken; they break at 72 to 80."""
@@ -78,15 +79,19 @@ def plain(lines: Sequence[Line]) -> list[Line]:
 def _unquoted(line: str) -> str:
     if line.lstrip(" \t").startswith(">"):
         line = _QUOTE.sub("", line, count=1)
-    return "" if _FENCE.fullmatch(line) else line
+    return "" if line.lstrip(" \t")[:3] in _FENCES and _FENCE.fullmatch(line) else line
 
 
 def without_endings(lines: Sequence[Line]) -> list[Line]:
     """Return `lines` without the border of a table after each, and without the mark of a line break if most have it."""
     filled = [line for line in lines if line.text.strip()]
-    broken = sum(_BREAK_MARK.search(line.text) is not None for line in filled) > OF_FILLED * len(filled)
+    marked = sum(line.text.endswith("\\") and _BREAK_MARK.search(line.text) is not None for line in filled)
+    broken = marked > OF_FILLED * len(filled)
     bare = (_BREAK_MARK.sub("", line.text) if broken else line.text for line in lines)
-    return [line.with_text(_ENDING.sub("", text)) for line, text in zip(lines, bare, strict=True)]
+    return [
+        line.with_text(_ENDING.sub("", text) if text.endswith((">", "|")) else text)
+        for line, text in zip(lines, bare, strict=True)
+    ]
 
 
 # Panes: text side by side in a terminal, and boxes around it
@@ -97,10 +102,10 @@ _BORDER = re.compile("[\u2502\u2503\u2551]")
 
 def _without_panes(lines: list[Line]) -> list[Line]:
     """Return `lines` with the text of each pane below that of the pane at its left."""
+    if not any(_BORDER.search(line.text) for line in lines):
+        return lines
     split = [_BORDER.split(line.text) for line in lines]
     bordered = [parts for parts in split if len(parts) > 1]
-    if not bordered:
-        return lines
     boxed = sum(not parts[0].strip() for parts in bordered) > len(bordered) / 2
     panes: list[list[Line]] = []
     for line, parts in zip(lines, split, strict=True):

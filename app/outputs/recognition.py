@@ -391,7 +391,8 @@ def _documents(lines: Sequence[Line], between: Between) -> tuple[list[FoundOutpu
         if next(steps) % MOST_OUTPUTS == 0:
             between()
         document, known = None, None
-        for opened in itertools.islice(_OPENED.finditer(line.text), MOST_OPENED):
+        may_open = "{" in line.text or "[" in line.text
+        for opened in itertools.islice(_OPENED.finditer(line.text), MOST_OPENED if may_open else 0):
             if endless >= MOST_ENDLESS or len(groups) >= MOST_OUTPUTS:
                 break
             document = _document(waiting, opened.start())
