@@ -128,6 +128,22 @@ def _without_summary(parsed: ParsedTrial, live: Live) -> ParsedTrial:
     return replace(parsed, figures=tuple(figures), notes=notes)
 
 
+FEWEST_COMMAS = 3
+"""Numbers with a comma, and none with a point, by which a text has decimal commas."""
+
+_POINT = re.compile(r"(?<![\d.,])\d{1,12}\.\d{1,6}(?![\d.,])")
+_COMMA = re.compile(r"(?<![\d.,:])\d{1,12},\d{1,6}(?![\d.,])")
+
+
+def _with_commas(parsed: ParsedTrial, text: str) -> ParsedTrial:
+    """Return a result, of an output that was cut off with the note that its numbers have decimal commas."""
+    found = _COMMA.findall(text) if any(CUT_OFF in note for note in parsed.notes) else []
+    if len(found) < FEWEST_COMMAS or _POINT.search(text):
+        return parsed
+    note = f"Decimal commas (“{found[0]}”), which the tool prints as points: its figures are not read."
+    return replace(parsed, notes=(note, *(one for one in parsed.notes if CUT_OFF not in one)))
+
+
 def _mean_over_time(samples: Sequence[Sample]) -> float:
     """Return the mean of rates, each of the time since the one before; where the text begins later, of as much."""
     spans = [max(1e-9, one.time - before.time) for before, one in pairwise(samples)]
@@ -171,6 +187,7 @@ def by_parser(
         parsed = _without_summary(whole, live)
         shown = {} if parsed is whole else {"time": max(1, round(parsed.samples[-1].time))}
         stated = {**_accepted(suite, {**shown, **inferred(parsed, stated)}.items()), **stated}
+        parsed = _with_commas(parsed, text)
         left = {name: values for name, values in (unstated or {}).items() if name not in stated}
         yield ToolOutput(suite.id, parsed, stated, left, seconds=measured_seconds(parsed))
 

@@ -197,6 +197,8 @@ def _text_of(data: bytes) -> tuple[str, str]:
             return "", _too_large(" when unpacked")
     if not data.strip():
         return "", "Empty."
+    if archive := _archive(data):
+        return "", f"{archive} archive: unpack it and give the files in it."
     return ("", "Binary: not the output of a tool as text.") if _is_binary(data) else (decoded(data), "")
 
 
@@ -238,6 +240,16 @@ _NO_TEXT = bytes(code for code in range(1, 32) if code not in b"\a\b\t\n\v\f\r\x
 
 MOST_CONTROLS, MOST_NULS = 0.03, 0.6
 """Shares of these characters, and of NUL, in text; UTF-16 without a byte order mark has 0.5 of NUL."""
+
+
+_ARCHIVES = {b"PK\x03\x04": "ZIP", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"(\xb5/\xfd": "zstd", b"7z\xbc\xaf": "7-Zip"}
+
+
+def _archive(data: bytes) -> str:
+    """Return the kind of archive that `data` are; empty if they are none."""
+    if data[257:262] == b"ustar":
+        return "tar"
+    return next((kind for begin, kind in _ARCHIVES.items() if data.startswith(begin)), "")
 
 
 def _is_binary(data: bytes) -> bool:

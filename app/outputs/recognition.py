@@ -7,6 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
+from json import JSONDecodeError
 
 from app.outputs.pasted_text import (
     Line,
@@ -332,11 +333,11 @@ def _stands_alone(line: str) -> bool:
 
 
 def _read_lines(lines: Sequence[Line], between: Between) -> Recognition:
-    found, rest, cut_off = _documents(_changed(lines, (_unended,), between), between)
-    left = own = 0
-    unread: list[UnreadOutput] = []
+    documents = _documents(_changed(lines, (_unended,), between), between)
+    found, unread = documents.found, documents.invalid
+    left, own = 0, documents.own_lines
     loop = ""
-    watched = _watched(rest, between)
+    watched = _watched(documents.rest, between)
     for segment in _segments(watched):
         command = next((line.command for line in reversed(segment) if line.command), loop)
         loop = command if is_loop(command) else ""
@@ -347,7 +348,9 @@ def _read_lines(lines: Sequence[Line], between: Between) -> Recognition:
         left += 0 if results else sum(bool(line.text.strip()) for line in segment)
         if len(found) >= MOST_OUTPUTS:
             left += sum(bool(line.text.strip()) for line in watched)
-    return Recognition(tuple(sorted(found, key=lambda one: one.first_line)), left, cut_off, tuple(unread), own)
+    return Recognition(
+        tuple(sorted(found, key=lambda one: one.first_line)), left, documents.cut_off, tuple(unread), own
+    )
 
 
 def _watched(lines: Iterable[Line], between: Between) -> Iterator[Line]:
@@ -380,27 +383,38 @@ class _Documents:
     command: str
 
 
-def _documents(lines: Sequence[Line], between: Between) -> tuple[list[FoundOutput], list[Line], bool]:
-    """Return the results in the documents of `lines`, the lines outside of these, and whether one has no end."""
+@dataclass(frozen=True, slots=True)
+class _ReadDocuments:
+    """The results in documents, the lines outside of these, and whether one has no end.
+
+    `own_lines` are those of `invalid` documents, which are no JSON and have the names of a known format.
+    """
+
+    found: list[FoundOutput]
+    rest: list[Line]
+    cut_off: bool
+    invalid: list[UnreadOutput]
+    own_lines: int
+
+
+def _documents(lines: Sequence[Line], between: Between) -> _ReadDocuments:
     groups: list[_Documents] = []
+    invalid: list[UnreadOutput] = []
     rest: list[Line] = []
     waiting = list(reversed(lines))
-    endless, copied, last, steps = 0, 0, -1, itertools.count()
+    endless, own, copied, last, steps = 0, 0, 0, -1, itertools.count()
     while waiting:
         line = waiting[-1]
         if next(steps) % MOST_OUTPUTS == 0:
             between()
         document, known = None, None
-        may_open = "{" in line.text or "[" in line.text
-        for opened in itertools.islice(_OPENED.finditer(line.text), MOST_OPENED if may_open else 0):
-            if endless >= MOST_ENDLESS or len(groups) >= MOST_OUTPUTS:
-                break
-            document = _document(waiting, opened.start())
-            endless += document is None
-            known = None if document is None else _format_of(document.text)
-            if known is not None or document is None or not _may_contain(document.text):
-                break
-        if document is None or known is None:
+        if endless < MOST_ENDLESS and len(groups) < MOST_OUTPUTS:
+            document, known, ended = _known_document(waiting)
+            endless += not ended
+        if document is not None and isinstance(known, _InvalidJson):
+            invalid.append(UnreadOutput(known.format, line, known.why(line.number)))
+            own += document.lines
+        if document is None or not isinstance(known, OutputFormat):
             rest.append(line.with_text(line.text[:MAXIMUM_LINE]))
             last = last if not line.text.strip() else -1
             waiting.pop()
@@ -421,7 +435,32 @@ def _documents(lines: Sequence[Line], between: Between) -> tuple[list[FoundOutpu
             groups.append(_Documents(known, [document.text], [line.number], _command_before(rest)))
             last = len(groups) - 1
     cut_off = endless > 0 and any(_keys().search(line.text) for line in rest)
-    return [found for group in groups for found in _read_group(group)], rest, cut_off
+    return _ReadDocuments([found for group in groups for found in _read_group(group)], rest, cut_off, invalid, own)
+
+
+def _known_document(
+    waiting: Sequence[Line],
+) -> tuple[_Document | None, "OutputFormat | _InvalidJson | None", bool]:
+    """Return the first document of a known format in the last line of `waiting`, its format, and whether it ended."""
+    document, known, invalid = None, None, None
+    openings = _openings(waiting[-1].text)
+    for start in openings:
+        document = _document(waiting, start)
+        known = None if document is None else _format_of(document.text)
+        if isinstance(known, _InvalidJson) and invalid is None:
+            invalid = document, known
+        if isinstance(known, OutputFormat) or document is None or not _may_contain(document.text):
+            break
+    if invalid is not None and not isinstance(known, OutputFormat):
+        return *invalid, True
+    return document, known, document is not None or not openings
+
+
+def _openings(line: str) -> list[int]:
+    """Return the positions in a line at which a document may begin."""
+    if "{" not in line and "[" not in line:
+        return []
+    return [match.start() for match in itertools.islice(_OPENED.finditer(line), MOST_OPENED)]
 
 
 def _read_group(group: _Documents) -> Iterator[FoundOutput]:
@@ -457,9 +496,14 @@ def _document(waiting: Sequence[Line], start: int) -> _Document | None:
     return None
 
 
+def _names(one: OutputFormat) -> set[str]:
+    """Return the names of a document that others hardly have."""
+    return {key for key in one.keys if " " in key or len(key) > len("version")}
+
+
 @cache
 def _keys() -> re.Pattern[str]:
-    names = {key for each in formats() for key in each.keys if " " in key or len(key) > len("version")}
+    names = set[str]().union(*map(_names, formats()))
     return re.compile("|".join(f'"{re.escape(name)}"' for name in sorted(names)))
 
 
@@ -468,13 +512,29 @@ def _may_contain(text: str) -> bool:
     return any(each.may_be_in(text) for each in formats())
 
 
-def _format_of(text: str) -> OutputFormat | None:
+@dataclass(frozen=True, slots=True)
+class _InvalidJson:
+    """The format of a document by its names, and why it is no JSON."""
+
+    format: str
+    error: ValueError
+
+    def why(self, first: int) -> str:
+        """Return the error of a document that begins in line `first`."""
+        error = self.error
+        at = f"{error.msg}, line {first + error.lineno - 1}" if isinstance(error, JSONDecodeError) else str(error)
+        return f"Not valid JSON: {at}."
+
+
+def _format_of(text: str) -> OutputFormat | _InvalidJson | None:
     if not _may_contain(text):
         return None
     try:
         content = read_json(text)
-    except ValueError:
-        return None
+    except ValueError as error:
+        named = (each.title for each in formats() if _names(each) and each.may_be_in(text))
+        title = next(named, "")
+        return _InvalidJson(title, error) if title else None
     return next((each for each in formats() if each.is_document(content)), None)
 
 

@@ -1,6 +1,7 @@
 """Outputs as people give them, in part, translated or without a disk: never a wrong figure, and named what lacks."""
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -252,6 +253,42 @@ def test_an_unread_part_is_no_table_and_names_what_is_missing() -> None:
     assert unread.notes
     assert f"{unread.format} in line 1" in file.problem
     assert unread.notes in file.problem
+
+
+@pytest.mark.parametrize("name", ["sysbench/1.0.20/cpu_default", "ioping/1.3/default"])
+def test_decimal_commas_that_no_tool_prints_are_named(name: str) -> None:
+    text = (DATA / f"{name}.stdout").read_text().replace(".", ",")
+    (one,) = outputs(text)
+    assert not one.found.output.parsed.complete
+    assert "commas" in one.found.output.parsed.notes[0]
+    assert one.verdict.trust is not Trust.INVALID
+
+
+FIO_JSON = (DATA / "fio/2.21/json_final.stdout").read_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        (re.sub(r'("bw_mean"\s*:) [\d.]+', r"\1 nan", FIO_JSON), "line 76"),
+        (re.sub(r'("iops"\s*:) [\d.]+', r"\1 NaN", FIO_JSON), "NaN"),
+        (re.sub(r'("iops"\s*:) [\d.]+', r"\1 1e999", FIO_JSON), "1e999"),
+        (FIO_JSON.rstrip()[:-1] + ",}", "line 248"),
+        ('{"fio version":"fio-3.33","jobs":' + "[" * 10_000 + "]" * 10_000 + "}", "deep"),
+    ],
+)
+def test_a_document_that_is_no_json_is_named_with_its_error(text: str, seen: str) -> None:
+    problem = judged_bytes("paste", f"Results:\n\n{text}".encode()).problem
+    assert f"fio JSON in line {3}" in problem
+    assert seen.replace("76", "78").replace("248", "250") in problem
+
+
+@pytest.mark.parametrize(("kind", "named"), [("zip", "ZIP"), ("tar", "tar"), ("gztar", "tar"), ("xztar", "xz")])
+def test_an_archive_of_outputs_is_named(kind: str, named: str, tmp_path: Path) -> None:
+    path = Path(shutil.make_archive(str(tmp_path / "all"), kind, DATA / "ioping/1.3"))
+    file = judged_bytes("all", path.read_bytes())
+    assert not file.outputs
+    assert named in file.problem
 
 
 RANGE = "  Time (mean ± σ):     590.1 ms ± 304.8 ms\n  Range (min … max):    11.0 ms … 765.1 ms\n"
