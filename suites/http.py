@@ -1,7 +1,7 @@
 """wrk: HTTP requests per second of nginx started for the test, or of a URL."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from suites.base import Command, Context, Effect, EffectKind, Estimate, StepCheck, StepEvidence, Suite, TestedTool
 from suites.checks import CheckOutcome, blocking_check
@@ -10,8 +10,9 @@ from suites.dd.output import ELAPSED
 from suites.equivalents import Traits
 from suites.facts import Facts, cpus_for
 from suites.identities import Identities, PrintedLine, Product, in_text
+from suites.iperf3.link import is_loopback
 from suites.line_parser import LineParser
-from suites.oltp.server import SERVER, is_named, is_started_here, server_version
+from suites.oltp.server import SAME_HOST, SERVER, is_named, is_started_here, server_version
 from suites.output_reading import NAMED_SERVER, StatedLine, by_parser
 from suites.outputs import OutputFormat, ParsedTrial
 from suites.own_server import FAILED, NOT_STARTED, server_script
@@ -177,6 +178,13 @@ def _few_connections(evidence: StepEvidence) -> CheckOutcome | None:
     return CheckOutcome(f"{connections} connections, {threads} threads.", changes={"connections": threads})
 
 
+def _same_host(evidence: StepEvidence) -> CheckOutcome | None:
+    host = re.match(r"https?://(?:[^/@]*@)?\[?([\w.:%-]+?)\]?(?::\d+)?(?:[/?#]|$)", str(evidence.values["url"]))
+    if not is_named(evidence.values) or host is None or not is_loopback(host[1]):
+        return None
+    return CheckOutcome(f"The host of the URL is {host[1]}.")
+
+
 CHECKS: tuple[StepCheck, ...] = (
     blocking_check(
         id="http-no-url",
@@ -196,6 +204,7 @@ CHECKS: tuple[StepCheck, ...] = (
         needs="connections and threads.",
         evaluate=_few_connections,
     ),
+    replace(SAME_HOST, id="http-same-host", source="wrk 4.1.0, README.", needs="The URL.", evaluate=_same_host),
     SHORT_RUNTIME,
 )
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean, pstdev
 from types import MappingProxyType
 
 from suites import disk
@@ -27,7 +28,7 @@ from suites.output_reading import StatedLine, by_parser
 from suites.outputs import OutputFormat, ParsedTrial, TrialParser
 from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values, flag_parameter, size_word
 from suites.programs import Program, same_package_name
-from suites.quantities import quantity
+from suites.quantities import count_text, quantity
 from suites.tool_messages import exit_notes
 from suites.units import Unit
 from suites.vocab import Better, Figure, Metric, MetricKind, Resource, Sample, Severity
@@ -335,6 +336,14 @@ _STATED = (
 )
 _SUMMARY = re.compile(r"--- .+ ioping statistics ---")
 
+
+def _of_requests(samples: Sequence[Sample]) -> tuple[Sequence[Figure], str]:
+    """Return the statistics of the requests in `samples`, as ioping computes them."""
+    times = [one.value for one in samples if not one.warm_up]
+    figures = _statistics([min(times), fmean(times), max(times), pstdev(times)]) if times else ()
+    return figures, f"the statistics are those of the {count_text(len(times), 'request')} shown"
+
+
 _NUMBER = r"\d{1,15}(?:\.\d{1,9})?"
 _PRINTED_UNITS = {
     "ns": (1e-9,), "us": (1e-6,), "ms": (1e-3,), "s": (1.0,), "min": (60.0,), "hours": (3600.0,),
@@ -428,7 +437,9 @@ class Ioping(Suite):
         completed = f"{_ROUNDED} requests completed in "
         line = re.compile(rf"{_REQUEST.pattern}|{_STATISTICS.pattern}|{_SUMMARY.pattern}|{completed}")
         unstated = {"cache": ("default", "direct")}
-        read = by_parser(self, _STATED, unstated=unstated, again=_SUMMARY, contradictions=in_text(_IDENTITIES))
+        read = by_parser(
+            self, _STATED, unstated=unstated, again=_SUMMARY, live=_of_requests, contradictions=in_text(_IDENTITIES)
+        )
         return (OutputFormat(title="ioping", first=re.compile(r".+ request=1 time=\d"), line=line, read=read),)
 
     def workload(self, values: Values) -> Workload:

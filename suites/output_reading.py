@@ -3,14 +3,18 @@
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from statistics import fmean, median
 
 from suites.base import Context, Suite, complete_values
 from suites.errors import BenchwrightError
 from suites.identities import Contradictions, noted
 from suites.outputs import ParsedTrial, ReadOutput, ToolOutput, parse_whole
 from suites.parameters import Value
+from suites.quantities import count_text
 from suites.units import Unit, convert
+from suites.vocab import Figure, Labels, Metric, MetricKind, Sample
 
 TOOL_TIMES = ("elapsed", "total_time", "wall_time")
 """Metrics with the time that the tool measured."""
@@ -46,12 +50,17 @@ def _accepted(suite: Suite, values: Iterable[tuple[str, Value]]) -> dict[str, Va
     return found
 
 
-def stated_by_command(suite: Suite, command: str | None) -> dict[str, Value] | None:
-    """Return every value of a command line of the suite's tool; None if there is none, or if it cannot be read."""
+def stated_by_command(
+    suite: Suite, command: str | None, assumed: Mapping[str, Value] | None = None
+) -> dict[str, Value] | None:
+    """Return every value of a command line of the suite's tool; None if there is none, or if it cannot be read.
+
+    `assumed` are values that no option states.
+    """
     if not command:
         return None
     try:
-        found = suite.parse_command(command, complete_values(suite, {}), Context())
+        found = suite.parse_command(command, complete_values(suite, assumed or {}), Context())
     except BenchwrightError:
         return None
     return None if found is None or found.is_refused else dict(found.values)
@@ -88,32 +97,97 @@ Infer = Callable[[ParsedTrial, Mapping[str, Value]], Mapping[str, Value]]
 """Returns the values that follow from what was measured, such as the runtime."""
 
 
+CUT_OFF = "was cut off: "
+"""In the note of a parser that an output has no summary."""
+
+
+Live = Callable[[Sequence[Sample]], tuple[Sequence[Figure], str]]
+"""Returns the figures of an output without a summary, from what the tool printed while it ran, and what they are."""
+
+
+def mean_rates(samples: Sequence[Sample]) -> tuple[Sequence[Figure], str]:
+    """Return the means over time of the rates among `samples`."""
+    series: dict[tuple[Metric, Labels], list[Sample]] = {}
+    for one in samples:
+        if one.metric.kind is MetricKind.RATE and not one.warm_up:
+            series.setdefault((one.metric, one.labels), []).append(one)
+    if not series:
+        return (), ""
+    figures = tuple(Figure(metric, _mean_over_time(found), at) for (metric, at), found in series.items())
+    first = next(iter(series.values()))
+    return figures, f"the rates are means of {count_text(len(first), 'live line')} to {first[-1].time:g} s"
+
+
+def _without_summary(parsed: ParsedTrial, live: Live) -> ParsedTrial:
+    """Return a result, of an output that was cut off with the figures of what the tool printed while it ran."""
+    cut_off = not parsed.figures and any(CUT_OFF in note for note in parsed.notes)
+    figures, what = live(parsed.samples) if cut_off else ((), "")
+    if not figures:
+        return parsed
+    notes = (f"The summary is missing: {what}.", *(note for note in parsed.notes if CUT_OFF not in note))
+    return replace(parsed, figures=tuple(figures), notes=notes)
+
+
+FEWEST_COMMAS = 3
+"""Numbers with a comma, and none with a point, by which a text has decimal commas."""
+
+_POINT = re.compile(r"(?<![\d.,])\d{1,12}\.\d{1,6}(?![\d.,])")
+_COMMA = re.compile(r"(?<![\d.,:])\d{1,12},\d{1,6}(?![\d.,])")
+
+
+def _with_commas(parsed: ParsedTrial, text: str) -> ParsedTrial:
+    """Return a result, of an output that was cut off with the note that its numbers have decimal commas."""
+    found = _COMMA.findall(text) if any(CUT_OFF in note for note in parsed.notes) else []
+    if len(found) < FEWEST_COMMAS or _POINT.search(text):
+        return parsed
+    note = f"Decimal commas (“{found[0]}”), which the tool prints as points: its figures are not read."
+    return replace(parsed, notes=(note, *(one for one in parsed.notes if CUT_OFF not in one)))
+
+
+def _mean_over_time(samples: Sequence[Sample]) -> float:
+    """Return the mean of rates, each of the time since the one before; where the text begins later, of as much."""
+    spans = [max(1e-9, one.time - before.time) for before, one in pairwise(samples)]
+    usual = median(spans) if spans else 1.0
+    first = samples[0].time
+    return fmean([one.value for one in samples], [first if 0 < first < 1.5 * usual else usual, *spans])
+
+
 def by_parser(
     suite: Suite,
     lines: Sequence[StatedLine] = (),
     *,
     unstated: Mapping[str, tuple[Value, ...]] | None = None,
     assumed: Mapping[str, Value] | None = None,
+    words: Sequence[StatedLine] = (),
     inferred: Infer = lambda _parsed, _stated: {},
     again: re.Pattern[str] | None = None,
+    live: Live = mean_rates,
     contradictions: Contradictions = lambda _text: (),
 ) -> ReadOutput:
     """Return the reader of an output that the parser of `suite` reads as a whole.
 
-    `lines` state values; without a command line, those of `unstated` that no line states remain open. `assumed` holds
-    where nothing states it. Each output has one line `again`: a second begins another output.
+    `lines` state values, and `words` those of a command line that are no parameters of it. Without a command line, the
+    values of `unstated` that no line states remain open. `assumed` holds where nothing states it. Each output has one
+    line `again`: a second begins another output. `live` makes the figures of one without a summary.
     """
 
     def read(text: str, command: str | None) -> Iterable[ToolOutput]:
+        before = 0
         for part in (text,) if again is None else _parts(text, again):
-            yield from noted(read_one(part, command), contradictions(part))
+            for one in noted(read_one(part, command), contradictions(part)):
+                yield replace(one, line=before)
+            before += part.count("\n")
 
     def read_one(text: str, command: str | None) -> Iterable[ToolOutput]:
-        given = stated_by_command(suite, command)
+        given = stated_by_command(suite, command, assumed)
+        typed = stated_in(suite, command or "", words)
         in_output = stated_in(suite, text, lines)
-        stated = {**(assumed or {}), **(given or {}), **in_output}
-        parsed = parse_whole(suite.parser(complete_values(suite, stated)), text.encode())
-        stated = {**_accepted(suite, inferred(parsed, stated).items()), **stated}
+        stated = {**(assumed or {}), **(given or {}), **typed, **in_output}
+        whole = parse_whole(suite.parser(complete_values(suite, stated)), text.encode())
+        parsed = _without_summary(whole, live)
+        shown = {} if parsed is whole else {"time": max(1, round(parsed.samples[-1].time))}
+        stated = {**_accepted(suite, {**shown, **inferred(parsed, stated)}.items()), **stated}
+        parsed = _with_commas(parsed, text)
         left = {name: values for name, values in (unstated or {}).items() if name not in stated}
         yield ToolOutput(suite.id, parsed, stated, left, seconds=measured_seconds(parsed))
 

@@ -27,11 +27,13 @@ class ParsedTrial:
     tool_version: str | None = None
 
 
-NO_DISK, NOT_WRITTEN = "No disk is measured: ", "No disk is written: "
+NO_DISK, ONLY_READ = "No disk is measured: ", "Rate of reads: "
 """How the note of an output begins whose command neither writes nor reads a disk, or only reads one."""
 
 CACHE_DROPPED = "Page cache dropped before: "
 """How the note of an output begins above which the page cache of the host was dropped."""
+OPEN_LOOP = "Open loop: "
+"""How the note of an output begins whose latencies include the wait for a free thread or connection."""
 
 _WITHOUT_DISK = re.compile(r"/dev/(?:zero|null|full|u?random|nullb\d+|ram\d+|zram\d+)|(?:/dev/shm|/run)(?:/.*)?")
 
@@ -85,7 +87,7 @@ class ToolOutput:
     rest, as the tool's do. `unstated` are the values that a parameter may have had which the output does not state,
     by parameter, the likeliest first. `name` is the tool's own name of the job, if it has several. `seconds` is the
     measured time, None if unknown. `undecided` is why it cannot be judged at all, and what is missing. `begun` is None
-    if the output does not state it.
+    if the output does not state it. `line` is the number of lines of the text before its own.
     """
 
     suite_id: str
@@ -96,6 +98,7 @@ class ToolOutput:
     seconds: float | None = None
     undecided: str = ""
     begun: OutputStart | None = None
+    line: int = 0
 
     def possibilities(self) -> Iterator[dict[str, Value]]:
         """Yield each combination of the values, the likeliest first: one if everything is stated."""

@@ -24,7 +24,7 @@ from suites.equivalents import Traits
 from suites.facts import Facts
 from suites.identities import Identities, PrintedLine, Product, in_text
 from suites.line_parser import LineParser
-from suites.oltp.server import ADDRESS, SERVER, is_named, is_started_here, server_version
+from suites.oltp.server import ADDRESS, SAME_HOST, SERVER, is_named, is_started_here, server_version
 from suites.output_reading import NAMED_ELSEWHERE, StatedLine, by_parser
 from suites.outputs import OutputFormat, ParsedTrial, TrialParser
 from suites.own_server import FAILED, NOT_STARTED, server_script
@@ -208,13 +208,6 @@ def _pipelined(evidence: StepEvidence) -> CheckOutcome | None:
     return CheckOutcome(f"pipeline is {depth}.") if depth > 1 else None
 
 
-def _same_host(evidence: StepEvidence) -> CheckOutcome | None:
-    values = evidence.values
-    if is_started_here(values) or not (str(values["address"]) or "/").startswith(("/", "127.", "localhost")):
-        return None
-    return CheckOutcome("The address is the host's: client and server share the CPUs.")
-
-
 _SOURCE = "Redis documentation, Redis benchmark."
 
 CHECKS: tuple[StepCheck, ...] = (
@@ -249,16 +242,7 @@ CHECKS: tuple[StepCheck, ...] = (
         needs="pipeline.",
         evaluate=_pipelined,
     ),
-    Check(
-        id="redis-same-host",
-        severity=Severity.INFO,
-        title="Client and server share the CPUs",
-        why="The client uses part of the CPU that it measures, and no network is in between.",
-        remedy="Use a server on another host, reached over the production network, to measure the server alone.",
-        source=_SOURCE,
-        needs="The server's address.",
-        evaluate=_same_host,
-    ),
+    replace(SAME_HOST, id="redis-same-host", source=_SOURCE),
 )
 
 REDIS_BENCHMARK = Program(

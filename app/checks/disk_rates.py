@@ -7,6 +7,7 @@ from app.checks.network import on_network_file_system, only_link, over
 from suites.checks import CheckOutcome, NotChecked, after_check
 from suites.evidence import TrialCheck, TrialEvidence
 from suites.facts import known
+from suites.outputs import OPEN_LOOP
 from suites.quantities import quantity, share_text
 from suites.units import Unit, convert
 from suites.verdict import Trust
@@ -72,7 +73,8 @@ def _other_block(trial: TrialEvidence) -> CheckOutcome | None:
 
 def _too_many(trial: TrialEvidence) -> CheckOutcome | None:
     found, most = in_flight(trial), workload_of(trial).concurrency
-    if not trial.done or found is None or most is None or found <= (1 + SAME_DEPTH) * most:
+    waits = any(note.startswith(OPEN_LOOP) for note in trial.notes)
+    if not trial.done or waits or found is None or most is None or found <= (1 + SAME_DEPTH) * most:
         return None
     return CheckOutcome(f"Rate × mean latency = {found:.3g} in flight; requested: {most}.")
 

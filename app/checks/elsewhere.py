@@ -1,6 +1,6 @@
 """Checks of outputs of tools that ran elsewhere: what was not seen, and what the output cannot show."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from app.checks.completion import first_error
@@ -8,7 +8,7 @@ from suites.base import StepEvidence, Suite
 from suites.checks import CheckOutcome, NotChecked, after_check
 from suites.evidence import OutcomeCheck, StepOutcomeEvidence, TrialCheck, TrialEvidence
 from suites.identities import CONTRADICTION
-from suites.outputs import CACHE_DROPPED, NO_DISK, NOT_WRITTEN
+from suites.outputs import CACHE_DROPPED, NO_DISK, ONLY_READ
 from suites.parameters import Values
 from suites.quantities import figure_text, first_upper, label_text
 from suites.verdict import Trust
@@ -50,25 +50,15 @@ def is_read_cold(suite: Suite, values: Values, notes: Sequence[str]) -> bool:
     return any(note.startswith(CACHE_DROPPED) for note in notes) and suite.workload(values).copied == ("read",)
 
 
-def _contradictory(trial: TrialEvidence) -> CheckOutcome | None:
-    notes = trial.notes if trial.done else ()
-    found = [note.removeprefix(CONTRADICTION) for note in notes if note.startswith(CONTRADICTION)]
-    return CheckOutcome(first_upper(" ".join(found))) if found else None
+def _noted(prefix: str) -> Callable[[TrialEvidence], CheckOutcome | None]:
+    """Return the evaluation that reports the notes of an output that begin with `prefix`."""
 
+    def evaluate(trial: TrialEvidence) -> CheckOutcome | None:
+        notes = trial.notes if trial.done else ()
+        found = [note.removeprefix(prefix) for note in notes if note.startswith(prefix)]
+        return CheckOutcome(first_upper(" ".join(found))) if found else None
 
-def _without_disk(trial: TrialEvidence) -> CheckOutcome | None:
-    for note in trial.notes if trial.done else ():
-        if note.startswith(NO_DISK):
-            return CheckOutcome(first_upper(note.removeprefix(NO_DISK)))
-        if note.startswith(NOT_WRITTEN):
-            return CheckOutcome(
-                first_upper(note.removeprefix(NOT_WRITTEN)),
-                severity=Severity.INFO,
-                trust=Trust.VALID,
-                why="Reading says nothing about writing.",
-                remedy="Quote it as a rate of reads.",
-            )
-    return None
+    return evaluate
 
 
 CACHED = frozenset({"page-cache", "read-after-write", "unflushed-write"})
@@ -138,20 +128,31 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
         "changed, or is from another run.",
         remedy="Read the raw output; give it as the tool printed it.",
         source="Identities: rate = amount / time; minimum ≤ mean ≤ maximum; total = sum of its parts.",
-        evaluate=_contradictory,
+        evaluate=_noted(CONTRADICTION),
         needs="figures that follow from one another, in an output of a tool that ran elsewhere",
         trust=Trust.INVALID,
     ),
     after_check(
         id="no-disk-written",
         severity=Severity.ERROR,
-        title="No disk is written",
+        title="No disk is measured",
         why="The rate is that of memory and of the system calls; a disk may be a hundred times slower.",
-        remedy="Copy to a file on the disk, with oflag=direct or conv=fdatasync.",
-        source="null(4), tmpfs(5), dd(1): if= and of=.",
-        evaluate=_without_disk,
-        needs="the command line of dd above its output",
+        remedy="Measure a file or a device on the disk: with direct=1 (fio), oflag=direct or conv=fdatasync (dd).",
+        source="null(4), tmpfs(5), dd(1): if= and of=; fio manual, filename and directory.",
+        evaluate=_noted(NO_DISK),
+        needs="the paths of fio, or the command line of dd above its output",
         trust=Trust.INVALID,
+    ),
+    after_check(
+        id="read-rate",
+        severity=Severity.INFO,
+        title="Rate of reads",
+        why="Reading says nothing about writing.",
+        remedy="Quote it as a rate of reads.",
+        source="dd(1): if= and of=.",
+        evaluate=_noted(ONLY_READ),
+        needs="the command line of dd above its output",
+        trust=Trust.VALID,
     ),
     after_check(
         id="percentiles-out-of-order",

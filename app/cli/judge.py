@@ -22,7 +22,7 @@ from app.outputs.judging import JudgedOutput, KnownHost
 from app.outputs.recognition import MAXIMUM_SIZE
 from app.outputs.tables import MappingOf
 from app.services import Workstation
-from suites.quantities import count_text, figure_text, metric_text
+from suites.quantities import figure_text, metric_text
 
 MOST_FIGURES = 8
 """Figures of a result that are shown; with --all every one."""
@@ -82,8 +82,8 @@ def _print_file(one: JudgedFile, *, everything: bool, named: bool) -> None:
         click.echo(plain(f"  {one.problem}" if named else one.problem))
     for output in one.outputs:
         _print_output(output, everything=everything)
-    if one.outputs and one.left_over:
-        click.echo(plain(f"{count_text(one.left_over, 'line')} not read: of no known tool."))
+    if one.left_over_text:
+        click.echo(plain(one.left_over_text))
 
 
 def _print_output(one: JudgedOutput, *, everything: bool) -> None:

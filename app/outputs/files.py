@@ -5,7 +5,7 @@ import hashlib
 import os
 import stat
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -14,13 +14,13 @@ from app.events import OutputSource
 from app.formats import facts_from_json, read_json
 from app.outputs.judging import UNKNOWN_HOST, JudgedOutput, KnownHost, judged_output, not_read_text
 from app.outputs.pasted_text import decoded
-from app.outputs.recognition import MAXIMUM_SIZE, FoundOutput, Recognition, recognise
+from app.outputs.recognition import MAXIMUM_SIZE, MOST_OUTPUTS, Between, FoundOutput, Recognition, go_on, recognise
 from app.outputs.tables import MappingOf, TableRun, mapping_for, no_mapping, runs_in, unmapped_text
 from app.store.embedded_library import SQLITE, is_report
 from remote.local_file import read_bounded
 from remote.telemetry.statistics_text import statistics_samples
 from suites.errors import BenchwrightError
-from suites.quantities import quantity
+from suites.quantities import count_text, quantity
 from suites.read_only.csv_table import TableContent, is_table, read_table
 from suites.read_only.table_mapping import TableError, TableMapping
 from suites.vocab import Sample
@@ -54,6 +54,12 @@ class JudgedFile:
     unmapped: bool = False
     mapping: TableMapping | None = None
     runs: Sequence[TableRun] = ()
+
+    @property
+    def left_over_text(self) -> str:
+        """How many lines beside the results were not read, and why; empty if there are none."""
+        why = f"after the first {MOST_OUTPUTS:,} results" if len(self.outputs) >= MOST_OUTPUTS else "of no known tool"
+        return f"{count_text(self.left_over, 'line')} not read: {why}." if self.outputs and self.left_over else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,14 +140,6 @@ def _too_large(when: str = "") -> str:
     return f"Larger than {quantity(MAXIMUM_SIZE)}{when}."
 
 
-Between = Callable[[], None]
-"""Called before each result is judged, which takes a minute for the largest table; what it raises ends that."""
-
-
-def go_on() -> None:
-    """Judge the next result."""
-
-
 def judged_source(
     source: Source, host: KnownHost = UNKNOWN_HOST, mappings: MappingOf = no_mapping, between: Between = go_on
 ) -> JudgedFile:
@@ -170,9 +168,9 @@ def judged_bytes(
         mapping, unreadable = None, f"{error.message} {error.remedy}"
     if mapping is not None:
         return _judged_table(source, text, mapping, host, between)
-    read = recognise(text)
+    read = recognise(text, between)
     outputs = _judged_outputs(read.found, source, host, between)
-    if not outputs and is_table(text):
+    if not outputs and not read.unread and is_table(text):
         return JudgedFile(source, problem=unreadable) if unreadable else _unmapped_table(source, text)
     return JudgedFile(source, outputs, read.left_over, "" if outputs else _missing(read))
 
@@ -199,6 +197,8 @@ def _text_of(data: bytes) -> tuple[str, str]:
             return "", _too_large(" when unpacked")
     if not data.strip():
         return "", "Empty."
+    if archive := _archive(data):
+        return "", f"{archive} archive: unpack it and give the files in it."
     return ("", "Binary: not the output of a tool as text.") if _is_binary(data) else (decoded(data), "")
 
 
@@ -242,6 +242,16 @@ MOST_CONTROLS, MOST_NULS = 0.03, 0.6
 """Shares of these characters, and of NUL, in text; UTF-16 without a byte order mark has 0.5 of NUL."""
 
 
+_ARCHIVES = {b"PK\x03\x04": "ZIP", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"(\xb5/\xfd": "zstd", b"7z\xbc\xaf": "7-Zip"}
+
+
+def _archive(data: bytes) -> str:
+    """Return the kind of archive that `data` are; empty if they are none."""
+    if data[257:262] == b"ustar":
+        return "tar"
+    return next((kind for begin, kind in _ARCHIVES.items() if data.startswith(begin)), "")
+
+
 def _is_binary(data: bytes) -> bool:
     """Return whether `data` are no text. To search one for outputs takes 2 s for each megabyte."""
     first = data[:SAMPLED]
@@ -256,7 +266,8 @@ def _missing(read: Recognition) -> str:
     if read.cut_off:
         return "Not read: a JSON document has no end. Give the whole document."
     if read.unread:
-        return not_read_text(read.unread[0].format, read.unread[0].line.number, read.unread[0].line.text)
+        first = read.unread[0]
+        return not_read_text(first.format, first.line.number, first.line.text, first.notes)
     return "No output of a known tool was recognised."
 
 

@@ -26,17 +26,16 @@ from app.events import (
     TrialStarted,
     VerdictReached,
 )
-from app.outputs.files import Between, JudgedFile, Source, content_of, go_on, judged_bytes, sources_in
-from app.outputs.judging import UNKNOWN_HOST, JudgedOutput, KnownHost
+from app.outputs.files import JudgedFile, Source, content_of, judged_bytes, sources_in
+from app.outputs.judging import UNKNOWN_HOST, JudgedOutput, KnownHost, record_verdict
 from app.outputs.pasted_text import decoded
-from app.outputs.recognition import is_loop
+from app.outputs.recognition import Between, go_on, is_loop
 from app.outputs.tables import MappingOf, has_mapping, no_mapping, stored_mapping
 from app.plans.plan import Plan, Repetition, Step
 from app.records import ComputedVerdicts, NotCheckedOf, RunRecord
 from app.store.ownership import new_run_id
 from app.store.recorder import Recorder
-from app.verdict.steps import StepVerdict, new_findings, run_verdict, step_verdict
-from app.verdict.stored import evidence_of
+from app.verdict.steps import StepVerdict, new_findings, run_verdict
 from suites.base import Command
 from suites.checks import CheckOutcome
 from suites.output_times import is_possible
@@ -227,7 +226,7 @@ def _judged_together(results: Sequence[JudgedOutput]) -> StepVerdict:
     )
     samples = {number: one.found.output.parsed.samples for number, one in enumerate(results, 1)}
     record = replace(first, trials=trials, plan=replace(first.plan, repetition=Repetition(trials=len(trials))))
-    whole = step_verdict(evidence_of(record, samples, {}, record.plan.steps[0], record.plan.hosts[0]))
+    whole = record_verdict(record, samples, {})
     if worst.verdict.trust.rank <= whole.verdict.trust.rank:
         return whole
     found = {one.id: one for one in (*worst.verdict.findings, *whole.verdict.findings)}
@@ -273,7 +272,7 @@ def _copies(outputs: Sequence[JudgedOutput]) -> list[list[JudgedOutput]]:
     for output in outputs:
         one = output.found
         repeated = one.first_line if is_loop(one.command) else 0
-        found.setdefault((one.text.strip(), within[one.first_line], repeated), []).append(output)
+        found.setdefault((one.text.strip(), one.output.line, within[one.first_line], repeated), []).append(output)
         within[one.first_line] += 1
     return list(found.values())
 

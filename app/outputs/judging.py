@@ -68,7 +68,8 @@ def judged_output(found: FoundOutput, source: OutputSource, host: KnownHost = UN
         return replace(first, step=replace(first.step, verdict=verdict))
     if is_not_read(found.output.parsed):
         notes = " ".join(found.output.parsed.notes)
-        text = not_read_text(found.format, found.first_line, found.text, notes)
+        line = found.text.split("\n", found.output.line + 1)[found.output.line]
+        text = not_read_text(found.format, found.first_line, line, notes)
         verdict = replace(first.verdict, trust=Trust.UNDECIDED, summary=text, limited_by=None, findings=())
         return replace(first, step=replace(first.step, verdict=verdict))
     levels = {one.verdict.trust for one in judged}
@@ -79,7 +80,8 @@ def judged_output(found: FoundOutput, source: OutputSource, host: KnownHost = UN
 
 
 _MISSED = re.compile(
-    r"cut off|^No \S+ report|^Not the output of|prints no time|both directions|has several tests|gave no result"
+    r"cut off|^Decimal commas|^No \S+ report|^Not the output of|prints no time|both directions|has several tests"
+    r"|gave no result"
 )
 """Notes that a parser missed something, of which the tool reports neither that it failed nor that it did no work."""
 
@@ -93,10 +95,10 @@ def is_not_read(parsed: ParsedTrial) -> bool:
     return not parsed.figures and missed and not failed
 
 
-def not_read_text(format_title: str, number: int, text: str, notes: str = "") -> str:
+def not_read_text(format_title: str, number: int, line: str, notes: str = "") -> str:
     """Return that an output was recognised in a line of a text and has no figure that could be read, and what to do."""
-    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
-    seen = f"Not read: {format_title} in line {number} (“{printable_message(line, LONGEST_QUOTE)}”), without a figure."
+    quoted = printable_message(line.strip(), LONGEST_QUOTE)
+    seen = f"Not read: {format_title} in line {number} (“{quoted}”), without a figure."
     remedy = "Give the output as the tool printed it, or its JSON."
     return " ".join(part for part in (seen, notes, remedy) if part)
 
@@ -138,8 +140,18 @@ def _judged(found: FoundOutput, source: OutputSource, values: dict[str, Value], 
     step, name = record.plan.steps[0], record.plan.hosts[0]
     record = replace(record, findings=tuple(_before(step, name, host.facts, found.output)))
     telemetry = {name: host.telemetry} if host.telemetry else {}
-    evidence = evidence_of(record, {1: found.output.parsed.samples}, telemetry, step, name)
-    return JudgedOutput(found, record, step_verdict(evidence))
+    return JudgedOutput(found, record, record_verdict(record, {1: found.output.parsed.samples}, telemetry))
+
+
+def record_verdict(
+    record: RunRecord,
+    samples: Mapping[int, tuple[Sample, ...]],
+    telemetry: Mapping[str, tuple[Sample, ...]],
+) -> StepVerdict:
+    """Return the verdict on the one step of an output, which lists the remarks that a run has before it starts."""
+    step = step_verdict(evidence_of(record, samples, telemetry, record.plan.steps[0], record.plan.hosts[0]))
+    remarks = (one for one in record.findings if one.severity is Severity.INFO)
+    return replace(step, verdict=replace(step.verdict, findings=(*step.verdict.findings, *remarks)))
 
 
 def _before(step: Step, host: str, facts: Facts | None, output: ToolOutput) -> Iterator[Finding]:

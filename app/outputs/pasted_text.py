@@ -21,6 +21,8 @@ _CONTROLS = re.compile(r"\x1b\[[0-?]{0,32}[ -/]{0,4}[@-~]|\x1b\][^\x07\x1b]{0,51
 """Escape sequences of terminals (ECMA-48): CSI, OSC and those of two characters."""
 
 _INVISIBLE = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\u200b-\u200f\u2060\ufeff]")
+_RETURNS = re.compile(r"\r+\n")
+_WITHIN_LINE = re.compile(r"[\r\v\f]")
 _SPACES = re.compile(r"[\u00a0\u2000-\u200a\u202f\u205f\u3000]")
 _QUOTE = re.compile(r"[ \t]{0,8}(?:>[ \t]?)+")
 _ENDING = re.compile(r"(?:[ \t]*<br ?/?>|[ \t]{2,}\|)$")
@@ -29,6 +31,7 @@ _BREAK_MARK = re.compile(r"[ \t]+\\$")
 """End of a line that goes on below, in Markdown and in shells."""
 OF_FILLED = 0.8
 """Share of the lines with text that end with such a mark, from which no tool printed it."""
+_FENCES = frozenset({"```", "~~~"})
 _FENCE = re.compile(r"[ \t]*(?:```|~~~)\S*[ \t]*")
 _WRAPPED = range(56, 90)
 """Characters of a line that a mail program may have broken; they break at 72 to 80."""
@@ -58,10 +61,14 @@ def decoded(data: bytes) -> str:
 
 
 def lines_of(text: str) -> list[Line]:
-    """Return the lines of `text` without what a terminal does not show, and without the encoding of a mail."""
-    text = _SPACES.sub(" ", _CONTROLS.sub("", text))
-    lines = (_INVISIBLE.sub("", line).rstrip() for line in re.split(r"\r+\n|[\n\r\v\f]", text))
-    return _of_mail([Line(number, line) for number, line in enumerate(lines, 1)])
+    """Return the lines of `text` without what a terminal does not show, and without the encoding of a mail.
+
+    A line that a carriage return overwrites has the number of the line that it is in.
+    """
+    text = _RETURNS.sub("\n", _SPACES.sub(" ", _CONTROLS.sub("", text)))
+    whole = text.split("\n" if "\n" in text else "\r")
+    lines = ((number, part) for number, line in enumerate(whole, 1) for part in _WITHIN_LINE.split(line))
+    return _of_mail([Line(number, _INVISIBLE.sub("", part).rstrip()) for number, part in lines])
 
 
 def plain(lines: Sequence[Line]) -> list[Line]:
@@ -72,15 +79,19 @@ def plain(lines: Sequence[Line]) -> list[Line]:
 def _unquoted(line: str) -> str:
     if line.lstrip(" \t").startswith(">"):
         line = _QUOTE.sub("", line, count=1)
-    return "" if _FENCE.fullmatch(line) else line
+    return "" if line.lstrip(" \t")[:3] in _FENCES and _FENCE.fullmatch(line) else line
 
 
 def without_endings(lines: Sequence[Line]) -> list[Line]:
     """Return `lines` without the border of a table after each, and without the mark of a line break if most have it."""
     filled = [line for line in lines if line.text.strip()]
-    broken = sum(_BREAK_MARK.search(line.text) is not None for line in filled) > OF_FILLED * len(filled)
+    marked = sum(line.text.endswith("\\") and _BREAK_MARK.search(line.text) is not None for line in filled)
+    broken = marked > OF_FILLED * len(filled)
     bare = (_BREAK_MARK.sub("", line.text) if broken else line.text for line in lines)
-    return [line.with_text(_ENDING.sub("", text)) for line, text in zip(lines, bare, strict=True)]
+    return [
+        line.with_text(_ENDING.sub("", text) if text.endswith((">", "|")) else text)
+        for line, text in zip(lines, bare, strict=True)
+    ]
 
 
 # Panes: text side by side in a terminal, and boxes around it
@@ -91,10 +102,10 @@ _BORDER = re.compile("[\u2502\u2503\u2551]")
 
 def _without_panes(lines: list[Line]) -> list[Line]:
     """Return `lines` with the text of each pane below that of the pane at its left."""
+    if not any(_BORDER.search(line.text) for line in lines):
+        return lines
     split = [_BORDER.split(line.text) for line in lines]
     bordered = [parts for parts in split if len(parts) > 1]
-    if not bordered:
-        return lines
     boxed = sum(not parts[0].strip() for parts in bordered) > len(bordered) / 2
     panes: list[list[Line]] = []
     for line, parts in zip(lines, split, strict=True):
@@ -115,6 +126,8 @@ _BREAK = re.compile(
 )
 """A line break of HTML, and the beginning and end of a block in it, in Jira and in forums."""
 _MARKUP = re.compile(rf"&(?:gt|lt|amp|quot|nbsp|#x?\w{{1,6}});|{_BREAK.pattern}|</?(?:code|span|td)\b", re.IGNORECASE)
+_SIGNS = frozenset("&<{[")
+"""The signs with which markup begins."""
 _QUOTED_PRINTABLE = re.compile(r"=(?:[0-9A-F]{2}|$)")
 _SURE = re.compile("=(?:3D|$)")
 """An encoded = and the end of a line that goes on."""
@@ -132,7 +145,7 @@ DEEPEST = 3
 def decoded_lines(lines: Sequence[Line]) -> list[Line]:
     """Return `lines` without HTML, the escapes of strings that contain several lines, and cells of CSV."""
     found = _of_messages(lines)
-    if any(_MARKUP.search(line.text) for line in found):
+    if any(_MARKUP.search(line.text) for line in found if not _SIGNS.isdisjoint(line.text)):
         found = [part for line in found for part in _without_tags(line)]
     for _ in range(DEEPEST):
         if not any("\\n" in line.text for line in found):

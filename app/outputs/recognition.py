@@ -3,9 +3,11 @@
 import itertools
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
+from json import JSONDecodeError
 
 from app.outputs.pasted_text import (
     Line,
@@ -40,6 +42,9 @@ MOST_OUTPUTS = 1000
 
 AROUND = 200
 """Lines before the first and after the last line of a tool that may state something about its output."""
+
+MOST_COUNTED = 2000
+"""Lines at either end of a segment by which the formats that may read it are known."""
 
 _LONGEST_COMMAND = 8192
 """Characters of a command line that is read."""
@@ -82,10 +87,11 @@ class FoundOutput:
 
 @dataclass(frozen=True, slots=True)
 class UnreadOutput:
-    """Lines of a format without a figure that could be read: the format, and the first of these lines."""
+    """Lines of a format without a figure that could be read: the format, the first of them, and what is missing."""
 
     format: str
     line: Line
+    notes: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,14 +108,15 @@ class Recognition:
     own_lines: int = 0
 
     @property
-    def score(self) -> tuple[int, int, int, int, int]:
-        """How much was read: complete results, figures, names without markup, stated values, and lines of tools."""
+    def score(self) -> tuple[int, ...]:
+        """How much was read: complete results, figures, names without markup, stated values, samples, tools’ lines."""
         outputs = [one.output for one in self.found]
         return (
             sum(one.parsed.complete and bool(one.parsed.figures) for one in outputs),
             sum(len(one.parsed.figures) for one in outputs),
             -sum(has_markup(one.name) for one in outputs),
             sum(len(one.stated) for one in outputs),
+            sum(len(one.parsed.samples) for one in outputs),
             self.own_lines,
         )
 
@@ -206,21 +213,119 @@ def _known_line(line: str) -> _KnownLine:
     return _KnownLine(_is_own(line))
 
 
-def recognise(text: str) -> Recognition:
+Between = Callable[[], None]
+"""Called between parts of work that takes a minute for the largest text; what it raises ends that."""
+
+
+def go_on() -> None:
+    """Continue with the next part."""
+
+
+MOST_TRIED = 20_000
+"""Lines of a text that are read in every way; the others are read in the best one."""
+
+BLOCK = 100_000
+"""Lines of a text that are changed at a time."""
+
+MOST_OF_ONE = 200_000
+"""Lines at the beginning and at the end of an output that are read."""
+
+Way = tuple[Callable[[Sequence[Line], Between], list[Line]], ...]
+"""What is left out of the lines of a text, or joined, one after the other."""
+
+
+def recognise(text: str, between: Between = go_on) -> Recognition:
     """Return the results in `text`, read in the way that gives most; of ways that give the same, the plainest counts.
 
     As it is; without the encodings of mail, HTML and strings; each of these without prefixes; the best of them with the
-    lines rejoined that a mail program or a terminal broke.
+    lines rejoined that a mail program or a terminal broke. The beginning of a long text decides if it has a result.
     """
     lines = lines_of(text)
-    first, second = (without_panes(plain(given), begins_own) for given in (lines, decoded_lines(lines)))
-    best, best_lines = _read_lines(first), first
-    for given in [] if best.is_whole else [first] if first == second else [first, second]:
-        for reading in (given, without_surroundings(given, own_text, begins_own)):
-            best, best_lines = _better(best, best_lines, reading)
-    for join in () if best.is_whole else (rejoined, uncut):
-        best, best_lines = _better(best, best_lines, join(without_endings(best_lines), _stands_alone))
+    best = _best_reading(lines[:MOST_TRIED], between)
+    if len(lines) > MOST_TRIED:
+        best = _read_in(best.way, lines, between) if best.read.found else _best_reading(lines, between)
+    return best.read
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What was read of lines, these lines, and the way in which the text was changed into them."""
+
+    read: Recognition
+    lines: Sequence[Line]
+    way: Way
+
+
+def _best_reading(lines: Sequence[Line], between: Between) -> _Reading:
+    best = _read_in((_unframed,), lines, between)
+    tried = [best.lines]
+
+    def better(before: Sequence[Line], way: Way) -> Sequence[Line]:
+        """Read what the last step of `way` makes of the lines before it, keep it if it is more, and return them."""
+        nonlocal best
+        changed = _changed(before, way[-1:], between)
+        if changed not in tried:
+            tried.append(changed)
+            read = _read_lines(changed, between)
+            best = _Reading(read, changed, way) if read.score > best.read.score else best
+        return changed
+
+    if not best.read.is_whole:
+        better(tried[0], (_unframed, _bare))
+    if not best.read.is_whole and (decoded := better(lines, (_decoded,))) != tried[0]:
+        better(decoded, (_decoded, _bare))
+    for join in (_rejoined, _uncut):
+        if not best.read.is_whole:
+            better(best.lines, (*best.way, join))
     return best
+
+
+def _read_in(way: Way, lines: Sequence[Line], between: Between) -> _Reading:
+    changed = _changed(lines, way, between)
+    return _Reading(_read_lines(changed, between), changed, way)
+
+
+def _changed(lines: Sequence[Line], way: Way, between: Between) -> Sequence[Line]:
+    """Return `lines` in a way; those of a long text in blocks, except where prefixes and messages are of all lines."""
+    for change in way:
+        size = max(1, len(lines)) if change in {_bare, _decoded} else BLOCK
+        changed: list[Line] = []
+        for start in range(0, len(lines), size):
+            between()
+            changed += change(lines[start : start + size], between)
+        lines = changed
+    return lines
+
+
+def _unframed(lines: Sequence[Line], _between: Between) -> list[Line]:
+    return without_panes(plain(lines), begins_own)
+
+
+def _decoded(lines: Sequence[Line], between: Between) -> list[Line]:
+    return list(_changed(decoded_lines(lines), (_unframed,), between))
+
+
+def _bare(lines: Sequence[Line], between: Between) -> list[Line]:
+    calls = itertools.count()
+
+    def sought(line: str) -> int | None:
+        if next(calls) % MOST_OUTPUTS == 0:
+            between()
+        return own_text(line)
+
+    return without_surroundings(lines, sought, begins_own)
+
+
+def _unended(lines: Sequence[Line], _between: Between) -> list[Line]:
+    return without_endings(lines)
+
+
+def _rejoined(lines: Sequence[Line], _between: Between) -> list[Line]:
+    return rejoined(without_endings(lines), _stands_alone)
+
+
+def _uncut(lines: Sequence[Line], _between: Between) -> list[Line]:
+    return uncut(without_endings(lines), _stands_alone)
 
 
 def _stands_alone(line: str) -> bool:
@@ -228,31 +333,35 @@ def _stands_alone(line: str) -> bool:
     return has_own(line) or bool(omission(line))
 
 
-def _better(best: Recognition, lines: list[Line], other: list[Line]) -> tuple[Recognition, list[Line]]:
-    """Return what was read of `lines`, or of the `other` ones if it is more, and these lines."""
-    if best.is_whole or other == lines:
-        return best, lines
-    read = _read_lines(other)
-    return (read, other) if read.score > best.score else (best, lines)
-
-
-def _read_lines(lines: Sequence[Line]) -> Recognition:
-    found, rest, cut_off = _documents(without_endings(lines))
-    left = own = 0
-    unread: list[UnreadOutput] = []
+def _read_lines(lines: Sequence[Line], between: Between) -> Recognition:
+    documents = _documents(_changed(lines, (_unended,), between), between)
+    found, unread = documents.found, documents.invalid
+    left, own = 0, documents.own_lines
     loop = ""
     before: Sequence[_TextLine] = ()
-    for segment in _segments(rest):
+    watched = _watched(documents.rest, between)
+    for segment in _segments(watched):
         command = next((line.command for line in reversed(segment) if line.command), loop)
         loop = command if is_loop(command) else ""
         notes = _dropped(before, segment, command)
         before = segment
-        results = list(_read_segment(segment, command, notes)) if len(found) < MOST_OUTPUTS else []
+        results = list(_read_segment(segment, command, notes, between))
         found += [one for one in results if isinstance(one, FoundOutput)]
         unread += [one for one in results if isinstance(one, UnreadOutput)]
         own += sum(line.is_own or bool(line.command) for line in segment)
         left += 0 if results else sum(bool(line.text.strip()) for line in segment)
-    return Recognition(tuple(sorted(found, key=lambda one: one.first_line)), left, cut_off, tuple(unread), own)
+        if len(found) >= MOST_OUTPUTS:
+            left += sum(bool(line.text.strip()) for line in watched)
+    return Recognition(
+        tuple(sorted(found, key=lambda one: one.first_line)), left, documents.cut_off, tuple(unread), own
+    )
+
+
+def _watched(lines: Iterable[Line], between: Between) -> Iterator[Line]:
+    for number, line in enumerate(lines):
+        if number % MOST_TRIED == 0:
+            between()
+        yield line
 
 
 # JSON documents
@@ -270,32 +379,46 @@ class _Document:
 
 @dataclass(slots=True)
 class _Documents:
-    """Documents that are read together: their format, texts, first line and command line."""
+    """Documents that are read together: their format, texts, the first line of each, and the command line."""
 
     format: OutputFormat
     texts: list[str]
-    number: int
+    numbers: list[int]
     command: str
 
 
-def _documents(lines: Sequence[Line]) -> tuple[list[FoundOutput], list[Line], bool]:
-    """Return the results in the documents of `lines`, the lines outside of these, and whether one has no end."""
+@dataclass(frozen=True, slots=True)
+class _ReadDocuments:
+    """The results in documents, the lines outside of these, and whether one has no end.
+
+    `own_lines` are those of `invalid` documents, which are no JSON and have the names of a known format.
+    """
+
+    found: list[FoundOutput]
+    rest: list[Line]
+    cut_off: bool
+    invalid: list[UnreadOutput]
+    own_lines: int
+
+
+def _documents(lines: Sequence[Line], between: Between) -> _ReadDocuments:
     groups: list[_Documents] = []
+    invalid: list[UnreadOutput] = []
     rest: list[Line] = []
     waiting = list(reversed(lines))
-    endless, copied, last = 0, 0, -1
+    endless, own, copied, last, steps = 0, 0, 0, -1, itertools.count()
     while waiting:
         line = waiting[-1]
+        if next(steps) % MOST_OUTPUTS == 0:
+            between()
         document, known = None, None
-        for opened in itertools.islice(_OPENED.finditer(line.text), MOST_OPENED):
-            if endless >= MOST_ENDLESS or len(groups) >= MOST_OUTPUTS:
-                break
-            document = _document(waiting, opened.start())
-            endless += document is None
-            known = None if document is None else _format_of(document.text)
-            if known is not None or document is None or not _may_contain(document.text):
-                break
-        if document is None or known is None:
+        if endless < MOST_ENDLESS and len(groups) < MOST_OUTPUTS:
+            document, known, ended = _known_document(waiting)
+            endless += not ended
+        if document is not None and isinstance(known, _InvalidJson):
+            invalid.append(UnreadOutput(known.format, line, known.why(line.number)))
+            own += document.lines
+        if document is None or not isinstance(known, OutputFormat):
             rest.append(line.with_text(line.text[:MAXIMUM_LINE]))
             last = last if not line.text.strip() else -1
             waiting.pop()
@@ -311,18 +434,46 @@ def _documents(lines: Sequence[Line]) -> tuple[list[FoundOutput], list[Line], bo
             waiting.append(end.with_text(document.after))
         if known.joined and last >= 0 and groups[last].format is known:
             groups[last].texts.append(document.text)
+            groups[last].numbers.append(line.number)
         else:
-            groups.append(_Documents(known, [document.text], line.number, _command_before(rest)))
+            groups.append(_Documents(known, [document.text], [line.number], _command_before(rest)))
             last = len(groups) - 1
     cut_off = endless > 0 and any(_keys().search(line.text) for line in rest)
-    return [found for group in groups for found in _read_group(group)], rest, cut_off
+    return _ReadDocuments([found for group in groups for found in _read_group(group)], rest, cut_off, invalid, own)
+
+
+def _known_document(
+    waiting: Sequence[Line],
+) -> tuple[_Document | None, "OutputFormat | _InvalidJson | None", bool]:
+    """Return the first document of a known format in the last line of `waiting`, its format, and whether it ended."""
+    document, known, invalid = None, None, None
+    openings = _openings(waiting[-1].text)
+    for start in openings:
+        document = _document(waiting, start)
+        known = None if document is None else _format_of(document.text)
+        if isinstance(known, _InvalidJson) and invalid is None:
+            invalid = document, known
+        if isinstance(known, OutputFormat) or document is None or not _may_contain(document.text):
+            break
+    if invalid is not None and not isinstance(known, OutputFormat):
+        return *invalid, True
+    return document, known, document is not None or not openings
+
+
+def _openings(line: str) -> list[int]:
+    """Return the positions in a line at which a document may begin."""
+    if "{" not in line and "[" not in line:
+        return []
+    return [match.start() for match in itertools.islice(_OPENED.finditer(line), MOST_OPENED)]
 
 
 def _read_group(group: _Documents) -> Iterator[FoundOutput]:
     text = "\n".join(group.texts)
     begun = group.format.begun(text)
+    starts_at = list(itertools.accumulate((1 + each.count("\n") for each in group.texts), initial=0))
     for output in group.format.read(text, command_of_tool(group.command) or None):
-        yield FoundOutput(group.format.title, replace(output, begun=begun), text, group.number, group.command)
+        number = group.numbers[bisect_right(starts_at, output.line, hi=len(group.texts)) - 1]
+        yield FoundOutput(group.format.title, replace(output, begun=begun), text, number, group.command)
 
 
 def _document(waiting: Sequence[Line], start: int) -> _Document | None:
@@ -349,9 +500,14 @@ def _document(waiting: Sequence[Line], start: int) -> _Document | None:
     return None
 
 
+def _names(one: OutputFormat) -> set[str]:
+    """Return the names of a document that others hardly have."""
+    return {key for key in one.keys if " " in key or len(key) > len("version")}
+
+
 @cache
 def _keys() -> re.Pattern[str]:
-    names = {key for each in formats() for key in each.keys if " " in key or len(key) > len("version")}
+    names = set[str]().union(*map(_names, formats()))
     return re.compile("|".join(f'"{re.escape(name)}"' for name in sorted(names)))
 
 
@@ -360,13 +516,29 @@ def _may_contain(text: str) -> bool:
     return any(each.may_be_in(text) for each in formats())
 
 
-def _format_of(text: str) -> OutputFormat | None:
+@dataclass(frozen=True, slots=True)
+class _InvalidJson:
+    """The format of a document by its names, and why it is no JSON."""
+
+    format: str
+    error: ValueError
+
+    def why(self, first: int) -> str:
+        """Return the error of a document that begins in line `first`."""
+        error = self.error
+        at = f"{error.msg}, line {first + error.lineno - 1}" if isinstance(error, JSONDecodeError) else str(error)
+        return f"Not valid JSON: {at}."
+
+
+def _format_of(text: str) -> OutputFormat | _InvalidJson | None:
     if not _may_contain(text):
         return None
     try:
         content = read_json(text)
-    except ValueError:
-        return None
+    except ValueError as error:
+        named = (each.title for each in formats() if _names(each) and each.may_be_in(text))
+        title = next(named, "")
+        return _InvalidJson(title, error) if title else None
     return next((each for each in formats() if each.is_document(content)), None)
 
 
@@ -432,8 +604,30 @@ def _dropped(before: Sequence[_TextLine], segment: Sequence[_TextLine], command:
     return () if found is None else (f"{CACHE_DROPPED}“{printable_message(found[0])}”.",)
 
 
+@dataclass(frozen=True, slots=True)
+class _SegmentReading:
+    """What a format reads of lines: its score, the lines with and as text, and the results."""
+
+    score: tuple[int, ...]
+    format: OutputFormat
+    near: Sequence[_TextLine]
+    text: str
+    results: tuple[ToolOutput, ...]
+
+    @property
+    def notes(self) -> str:
+        """What is missing."""
+        return " ".join(dict.fromkeys(note for one in self.results for note in one.parsed.notes))
+
+    @property
+    def decides(self) -> bool:
+        """Whether it has a figure, or its result says why it has none."""
+        begun_or_undecided = self.score[1] or any(one.undecided for one in self.results)
+        return bool(self.score[2] or (begun_or_undecided and self.results))
+
+
 def _read_segment(
-    segment: Sequence[_TextLine], command: str, notes: tuple[str, ...]
+    segment: Sequence[_TextLine], command: str, notes: tuple[str, ...], between: Between
 ) -> Iterator[FoundOutput | UnreadOutput]:
     """Yield the results of the format that reads most of a segment, or that of which nothing can be read.
 
@@ -442,33 +636,53 @@ def _read_segment(
     at = [index for index, line in enumerate(segment) if line.is_own and not line.command]
     if not at:
         return
+    left_out: tuple[str, ...] = ()
+    if len(at) > 2 * MOST_OF_ONE:
+        begin, end = at[MOST_OF_ONE], at[-MOST_OF_ONE]
+        left_out = (f"Lines {segment[begin].number:,} to {segment[end - 1].number:,} of a long output are not read.",)
+        segment = [*segment[:begin], *segment[end:]]
+        at = [index for index, line in enumerate(segment) if line.is_own and not line.command]
     first = segment[at[0]]
-    stripped = [segment[index].text.strip() for index in at]
-    own = {each: count for each in formats() if (count := sum(map(each.has, stripped)))}
-    tool_command = command_of_tool(command) or None
-    best: tuple[tuple[int, ...], OutputFormat, str, tuple[ToolOutput, ...]] | None = None
-    for start in sorted({max(0, at[0] - AROUND), at[0]}):  # what precedes may belong to the output, or hide it
-        near = [line.text for line in segment[start : at[-1] + 1 + AROUND] if not line.command]
-        text = "\n".join(dedented(near, first.text)) + "\n"
-        for each, count in own.items():
-            results = tuple(each.read(text, tool_command))
-            begun = sum(map(each.begins, stripped))
-            figures = sum(len(one.parsed.figures) for one in results)
-            score = (sum(one.parsed.complete for one in results), begun, figures, count)
-            decided = begun or any(one.undecided for one in results)
-            if (figures or (decided and results)) and (best is None or score > best[0]):
-                best = score, each, text, results
-    if best is not None:
-        _, known, text, results = best
-        begun_at, left_out = known.begun(text), _left_out(segment[at[0] : at[-1]], known)
-        for one in results:
+    known: Iterable[OutputFormat] = formats()
+    if len(at) > 2 * MOST_COUNTED:  # its ends show which format reads it
+        ends = [*segment[: at[MOST_COUNTED]], *segment[at[-MOST_COUNTED] :]]
+        best = max(_segment_readings(ends, known, command, between), key=lambda one: (one.decides, one.score))
+        known = (best.format,)
+    readings = list(_segment_readings(segment, known, command, between))
+    best = max(readings, key=lambda one: (one.decides, one.score))
+    if best.decides:
+        begun_at = best.format.begun(best.text)
+        left_out = (*left_out, *_left_out(segment[at[0] : at[-1]], best.format))
+        own_at = [index for index, line in enumerate(best.near) if line.is_own]
+        for one in best.results:
             parsed = replace(
                 one.parsed, complete=one.parsed.complete and not left_out, notes=(*left_out, *one.parsed.notes, *notes)
             )
-            yield FoundOutput(known.title, replace(one, begun=begun_at, parsed=parsed), text, first.number, command)
-    elif max(own.values()) > 1 or first.begun:
-        title = max(own, key=lambda each: own[each]).title
-        yield UnreadOutput(title, Line(first.number, first.text.strip()))
+            at_line = own_at[min(bisect_left(own_at, one.line), len(own_at) - 1)]
+            read = replace(one, begun=begun_at, parsed=parsed, line=at_line)
+            yield FoundOutput(best.format.title, read, best.text, best.near[at_line].number, command)
+    elif max(one.score[-1] for one in readings) > 1 or first.begun:
+        likeliest = max(readings, key=lambda one: one.score[-1])
+        yield UnreadOutput(likeliest.format.title, Line(first.number, first.text.strip()), likeliest.notes)
+
+
+def _segment_readings(
+    segment: Sequence[_TextLine], known: Iterable[OutputFormat], command: str, between: Between
+) -> Iterator[_SegmentReading]:
+    """Yield what each format that has lines of a segment reads of it, with and without the lines before them."""
+    at = [index for index, line in enumerate(segment) if line.is_own and not line.command]
+    stripped = [segment[index].text.strip() for index in at]
+    own = {each: count for each in known if (count := sum(map(each.has, stripped)))}
+    tool_command = command_of_tool(command) or None
+    for start in sorted({max(0, at[0] - AROUND), at[0]}):  # what precedes may belong to the output, or hide it
+        near = [line for line in segment[start : at[-1] + 1 + AROUND] if not line.command]
+        text = "\n".join(dedented([line.text for line in near], segment[at[0]].text)) + "\n"
+        for each, count in own.items():
+            between()
+            results = tuple(each.read(text, tool_command))
+            begun, figures = sum(map(each.begins, stripped)), sum(len(one.parsed.figures) for one in results)
+            score = sum(one.parsed.complete for one in results), begun, figures, count
+            yield _SegmentReading(score, each, near, text, results)
 
 
 def _left_out(segment: Sequence[_TextLine], known: OutputFormat) -> tuple[str, ...]:
@@ -483,10 +697,13 @@ def _left_out(segment: Sequence[_TextLine], known: OutputFormat) -> tuple[str, .
 # Command lines
 
 
+_NAMES = re.compile(r"[\w.-]+")
+"""What may be the name of a program."""
+
+
 @cache
-def _programs() -> re.Pattern[str]:
-    names = {name for suite in registry.readable() for name in suite.program.names}
-    return re.compile(rf"(?<![\w.-])(?:{'|'.join(map(re.escape, sorted(names)))})(?![\w.-])")
+def _programs() -> frozenset[str]:
+    return frozenset(name for suite in registry.readable() for name in suite.program.names)
 
 
 _SHELL_WORDS = {"do", "then", "else", "{", "(", "+", "++"}
@@ -509,7 +726,7 @@ def command_of(line: str) -> str:
 
 
 def _command_of(line: str) -> str:
-    if not _programs().search(line):
+    if _programs().isdisjoint(_NAMES.findall(line)):
         return ""
     typed = without_prompts(line).strip()
     command = command_of_tool(typed)
@@ -522,7 +739,7 @@ def command_of_tool(typed: str) -> str:
     for words in _commands(typed):
         at = next((at for at, word in enumerate(words) if word not in _SHELL_WORDS), 0)
         for program in starts(words[at:])[0]:
-            if _programs().fullmatch(name_of(words[at + program])):
+            if name_of(words[at + program]) in _programs():
                 return shlex.join(word for word in words[at + program :] if word[:2] not in {"> ", "< "})
     return ""
 

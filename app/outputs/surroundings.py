@@ -54,6 +54,8 @@ def without_panes(lines: Sequence[Line], has_own: Callable[[str], bool]) -> list
 
     A parser may take what follows a figure in its line for a part of it.
     """
+    if not any("|" in line.text for line in lines):
+        return list(lines)
     cuts: dict[int, tuple[str, str]] = {}
     begun: dict[int, int] = {}
     for index in range(len(lines) + 1):

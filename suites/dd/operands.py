@@ -3,18 +3,18 @@
 import shlex
 from collections.abc import Iterator
 
-from suites.outputs import NO_DISK, NOT_WRITTEN, is_without_disk
+from suites.outputs import NO_DISK, ONLY_READ, is_without_disk
 
 
 def without_disk(command: str) -> Iterator[str]:
-    """Yield a note if a command line of dd writes no disk, or neither writes nor reads one."""
+    """Yield a note if a command line of dd only reads a disk, or neither writes nor reads one."""
     source, target = _operand(command, "if"), _operand(command, "of")
     if not is_without_disk(target):
         return
     if is_without_disk(source):
         yield f"{NO_DISK}the copy from {source} to {target} stays in memory."
     else:
-        yield f"{NOT_WRITTEN}the rate is that of reading {source or 'the standard input'}."
+        yield f"{ONLY_READ}reading {source or 'the standard input'}; nothing is written to a disk."
 
 
 def _operand(command: str, name: str) -> str:

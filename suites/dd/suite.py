@@ -207,6 +207,7 @@ class Dd(Suite):
         unstated = {"input": (ZERO, URANDOM, PREPARED, FILE), "flush": ("none", "fdatasync", "direct", "dsync")}
 
         def read(text: str, command: str | None) -> Iterator[ToolOutput]:
+            before = 0
             for part in tests_in(text):
                 again = None if _IN_ONE_COPY.search(part) else CLOSING  # several reports without their records
                 reader = by_parser(
@@ -220,7 +221,9 @@ class Dd(Suite):
                 for one in reader(part, command):
                     notes = (*one.parsed.notes, *without_disk(command or ""))
                     values = {**one.stated, **_blocks_copied(one, command)}
-                    yield replace(one, parsed=replace(one.parsed, notes=notes), stated=values)
+                    parsed = replace(one.parsed, notes=notes)
+                    yield replace(one, parsed=parsed, stated=values, line=before + one.line)
+                before += part.count("\n")
 
         return (OutputFormat(title="dd", first=re.compile(r"\d{1,18}\+\d{1,18} records in$"), line=_REPORT, read=read),)
 

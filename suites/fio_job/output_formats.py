@@ -40,7 +40,7 @@ _GROUP_RATE = re.compile(
 )
 """A rate of all jobs of a group, in fio's closing summary."""
 _DIRECTION = re.compile(r"\s*(?:read|write|trim|mixed)\s*:")
-_TERSE = re.compile(r"[345];fio-\d")
+_TERSE = re.compile(r"[345];fio-\d[^;]{0,40};(?P<job>[^;]{0,100})")
 _CLIENT = re.compile(r"<(?!(?i:snip|snipped|cut)>)(?P<host>[\w.:-]{1,100})>(?: |$)")
 """The host before lines of fio --client, alone on the line before the results of its jobs; no mark of lines left out.
 """
@@ -73,6 +73,21 @@ def _with_paths(read: ReadOutput) -> ReadOutput:
     return noting
 
 
+def _at_heads(read: ReadOutput, head: re.Pattern[str]) -> ReadOutput:
+    """Return a reader that finds the line of the `head` of each result after the first."""
+
+    def placing(text: str, command: str | None) -> Iterator[ToolOutput]:
+        lines = enumerate(_CLIENT.sub("", line, count=1).strip() for line in text.split("\n"))
+        heads = [(number, match["job"]) for number, line in lines if (match := head.match(line))]
+        at = -1
+        for one in read(text, command):
+            first = at < 0
+            at = next((number for number, job in heads if number > at and one.name.endswith(job)), max(at, 0))
+            yield replace(one, line=0 if first else at)
+
+    return placing
+
+
 def fio_formats() -> tuple[OutputFormat, ...]:
     """Return the formats of fio."""
     first = re.compile(rf"{_HEADER.pattern}|fio-\d+\.\d+\S*$")
@@ -89,11 +104,13 @@ def fio_formats() -> tuple[OutputFormat, ...]:
             title="fio text",
             first=first,
             line=_LINE,
-            read=_with_paths(checked(_read_text_output, text_contradictions)),
+            read=_at_heads(_with_paths(checked(_read_text_output, text_contradictions)), _GROUP),
             begun=_TEXT_START,
             prints_dots=True,
         ),
-        OutputFormat(title="fio terse", first=_TERSE, read=checked(_read_terse_output, terse_contradictions)),
+        OutputFormat(
+            title="fio terse", first=_TERSE, read=_at_heads(checked(_read_terse_output, terse_contradictions), _TERSE)
+        ),
         OutputFormat(
             title="fio client JSON",
             keys=frozenset({"fio version", "client_stats"}),
@@ -109,12 +126,13 @@ def fio_formats() -> tuple[OutputFormat, ...]:
 
 def _read_documents(text: str, _command: str | None) -> Iterator[ToolOutput]:
     """Yield the jobs of documents; those of one run by --status-interval are one, the last of which counts."""
-    for documents in _runs(text):
+    for at, documents in _runs(text):
         content = read_json(documents[-1])
         report = read_report(content)
         if report is None:
             continue
-        yield from noted(_of_document(documents, report), document_contradictions(documents[-1]))
+        for one in noted(_of_document(documents, report), document_contradictions(documents[-1])):
+            yield replace(one, line=text.count("\n", 0, at))
 
 
 def _of_document(documents: list[str], report: Report) -> Iterator[ToolOutput]:
@@ -134,9 +152,10 @@ def _ran(job: JobReport, values: Mapping[str, Value]) -> float | None:
     return job.runtime + (ramp if isinstance(ramp, float | int) else 0.0) or None
 
 
-def _runs(text: str) -> Iterator[list[str]]:
-    """Yield the documents of each run of fio: within one, the time of each job goes on."""
+def _runs(text: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the documents of each run of fio, and where they begin: within one, the time of each job goes on."""
     run: list[str] = []
+    begun = 0
     before: Report | None = None
     decoder = json.JSONDecoder()
     at = 0
@@ -144,12 +163,13 @@ def _runs(text: str) -> Iterator[list[str]]:
         content, end = decoder.raw_decode(text, at)
         report = read_report(content)
         if run and not _goes_on(before, report):
-            yield run
+            yield begun, run
             run = []
+        begun = begun if run else at
         run.append(_lines_of_fio(text[at:end]))
         before, at = report, end
     if run:
-        yield run
+        yield begun, run
 
 
 def _goes_on(before: Report | None, after: Report | None) -> bool:

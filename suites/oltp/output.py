@@ -25,11 +25,16 @@ METRICS = (TPS, QPS, latency_percentile(95), LATENCY_MEAN, LATENCY_MAXIMUM, ERRO
 NOTEWORTHY = 0.01
 """Share of failed and retried transactions from which a note is added."""
 
-_N = r"(\d{1,15}(?:\.\d{1,9})?)"
+_N = r"\d{1,15}(?:\.\d{1,9})?"
 _LIVE = re.compile(
-    rf"\[\s*(\d{{1,9}})s\s*\] thds: \d+ tps: {_N} qps: {_N} \(r/w/o: [\d./]+\) "
-    rf"lat \(ms,(\d{{1,3}})%\): {_N} err/s:? {_N} reconn/s:? {_N}\s*"
+    rf"\[\s*(?P<time>\d{{1,9}})s\s*\] thds: \d+ tps: (?P<tps>{_N}) qps: (?P<qps>{_N}) \(r/w/o: [\d./]+\) "
+    rf"lat \(ms,(?P<rank>\d{{1,3}})%\): (?P<latency>{_N}) err/s:? (?P<errors>{_N}) reconn/s:? (?P<reconnects>{_N})\s*"
 )
+_LIVE_OLD = re.compile(
+    rf"\[\s*(?P<time>\d{{1,9}})s\] threads: \d+, tps: (?P<tps>{_N}), reads: {_N}, writes: {_N}, response time: "
+    rf"(?P<latency>{_N})ms \((?P<rank>\d{{1,3}})%\), errors: (?P<errors>{_N}), reconnects: +(?P<reconnects>{_N})\s*"
+)
+"""A line of 0.5."""
 
 
 class OltpParser(SysbenchParser):
@@ -55,14 +60,14 @@ class OltpParser(SysbenchParser):
 
 def _live(line: str) -> list[Sample]:
     """Return the samples of a progress line; a latency of 0.00 is below sysbench's resolution and omitted."""
-    match = _LIVE.fullmatch(line)
+    match = _LIVE.fullmatch(line) or _LIVE_OLD.fullmatch(line)
     if match is None:
         return []
-    time, rank, latency = float(match[1]), int(match[4]), float(match[5])
-    pairs = [(TPS, float(match[2])), (QPS, float(match[3])), (ERRORS, float(match[6])), (RECONNECTS, float(match[7]))]
-    if latency > 0 and 1 <= rank <= 100:
-        pairs.insert(2, (latency_percentile(rank), latency))
-    return [Sample(time, metric, value) for metric, value in pairs]
+    numbers = {name: float(text) for name, text in match.groupdict().items()}
+    metrics = [("tps", TPS), ("qps", QPS), ("errors", ERRORS), ("reconnects", RECONNECTS)]
+    if numbers["latency"] > 0 and 1 <= numbers["rank"] <= 100:
+        metrics.insert(2, ("latency", latency_percentile(int(numbers["rank"]))))
+    return [Sample(numbers["time"], metric, numbers[name]) for name, metric in metrics if name in numbers]
 
 
 def _conclude(output: SysbenchOutput) -> tuple[list[Figure], list[str]]:

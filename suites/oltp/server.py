@@ -10,6 +10,7 @@ from suites.base import Command, Context, Effect, EffectKind, Estimate, Purpose,
 from suites.checks import Check, CheckOutcome, NotChecked, blocking_check
 from suites.disk import DIRECTORY, MIB, best_directory
 from suites.host_files import HostFile
+from suites.iperf3.link import is_loopback
 from suites.parameters import Choice, Parameter, Tuned, Type, Values, flag_parameter, text_parameter
 from suites.programs import PATH, POSTGRESQL_SERVER
 from suites.quantities import quantity
@@ -334,15 +335,16 @@ def run_estimate(values: Values, size: int, log: int = 0, *, writes: bool) -> Es
 def is_local(values: Values) -> bool:
     """Return whether the server runs on the client's host, as far as its address shows."""
     address = str(values["address"])
-    return (
-        is_started_here(values) or not address or address.startswith(("/", "127.")) or address in {"localhost", "::1"}
-    )
+    return is_started_here(values) or address[:1] in {"", "/", "@"} or is_loopback(address.strip("[]"))
 
 
 def _same_host(evidence: StepEvidence) -> CheckOutcome | None:
     if is_started_here(evidence.values) or not is_local(evidence.values):
         return None
-    return CheckOutcome("The address is the host's: client and server share the CPUs.")
+    address = str(evidence.values["address"])
+    return CheckOutcome(
+        f"The address is {address}." if address else "No address: the tool connects to its own host by default."
+    )
 
 
 def _not_durable(evidence: StepEvidence) -> CheckOutcome | None:

@@ -199,6 +199,19 @@ _OWN = {
     server.MYSQL: ("--mysql-socket=data/mysql.sock", "--mysql-user=root", "--mysql-db=sbtest"),
 }
 
+_HOST = re.compile(r"--(?:mysql|pgsql)-(?:host|socket)=(\S+)")
+
+
+def _address(command: str) -> str:
+    """Return the server that a command line names, by default the client's host; another if the line is cut off."""
+    found = _HOST.findall(command)
+    if not found and "--config-file" not in command and "run" in command.split():
+        return ""
+    return str(found[-1]) if len(found) == 1 else str(NAMED_ELSEWHERE["address"])
+
+
+_TYPED = (StatedLine("address", re.compile("(.+)"), _address),)
+
 _STATED = (
     StatedLine("workload", re.compile(r".*\b(oltp_\w{1,30})(?:\.lua)?\b")),
     StatedLine("time", re.compile(r"\s*total time: +([1-9]\d{0,7})\.\d+s")),  # it ends with the first event after it
@@ -256,10 +269,10 @@ class SysbenchOltp(Suite):
         """The formats of sysbench OLTP's output."""
         line = (
             r"SQL statistics:|queries performed:|transactions: +\d|ignored errors: +\d|reconnects: +\d|"
-            r"\[ *\d+s \] thds: \d+ tps:|FATAL: .*(?:database|SQL|PQ|pgsql|table)"
+            r"\[ *\d+s *\] (?:thds: \d+ tps:|threads: \d+, tps:)|FATAL: .*(?:database|SQL|PQ|pgsql|table)"
         )
         rows = {"table_size": (TUNED_ROWS, 10_000)}
-        return (sysbench_format(self, line, _STATED, unstated=rows, assumed=NAMED_ELSEWHERE),)
+        return (sysbench_format(self, line, _STATED, unstated=rows, assumed=NAMED_ELSEWHERE, words=_TYPED),)
 
     def programs(self, values: Values, facts: Facts | None) -> tuple[Program, ...]:
         """Return sysbench, and the server if the step starts one."""

@@ -259,7 +259,14 @@ _STATED = (
     StatedLine("threads", re.compile(r"number of threads: (\d{1,6})")),
     StatedLine("time", re.compile(r"duration: (\d{1,7}) s")),
 )
-_FIRST = re.compile(r"pgbench \(\d|starting vacuum\.\.\.")
+_CONNECTION = StatedLine(
+    "address", re.compile(r".*(?:\bhost(?:addr)?=|postgres(?:ql)?://(?:[^/@\s]*@)?)\[?([^\s'/,:?\]]+)")
+)
+"""The host in a connection string, which pgbench accepts in place of the name of the database."""
+
+_FIRST = re.compile(r"pgbench \(\d|starting vacuum\.\.\.|progress: [\d.,]+ s, [\d.,]+ tps, lat ")
+"""A line before the summary; stderr, which has the progress, may precede the version on stdout."""
+
 _SUMMARY = re.compile(r"transaction type: ")
 _LINE = re.compile(
     r"transaction type: |scaling factor: \d|query mode: \w|number of clients: \d|"
@@ -339,6 +346,7 @@ class Pgbench(Suite):
             self,
             _STATED,
             assumed=NAMED_ELSEWHERE,
+            words=(_CONNECTION,),
             inferred=_requested_rate,
             again=_SUMMARY,
             contradictions=in_text(IDENTITIES),

@@ -131,7 +131,8 @@ class Hyperfine(ReadOnlySuite):
             figures, stated = _figures_in(part)
             if not figures:
                 continue
-            output = tool_output(self.id, figures, stated, name=name)
+            problems = () if figures[0].metric is MEAN else ("The line with the mean is missing.",)
+            output = tool_output(self.id, figures, stated, name=name, problems=problems)
             yield from noted((output,), IDENTITIES.contradictions(part))
 
     def _read(self, text: str, _command: str | None) -> Iterator[ToolOutput]:
@@ -177,8 +178,8 @@ _MEAN = re.compile(
     rf"(?: +\[User: (?P<user>{_T}) (?P<user_unit>[mµu]?s), System: (?P<system>{_T}) (?P<system_unit>[mµu]?s)\])?"
 )
 _RANGE = re.compile(
-    rf"Range \(min … max\): +(?P<min>{_T}) (?P<min_unit>[mµu]?s) … +(?P<max>{_T}) (?P<max_unit>[mµu]?s) +"
-    rf"(?P<runs>\d{{1,9}}) runs?"
+    rf"Range \(min … max\): +(?P<min>{_T}) (?P<min_unit>[mµu]?s) … +(?P<max>{_T}) (?P<max_unit>[mµu]?s)"
+    rf"(?: +(?P<runs>\d{{1,9}}) runs?)?"
 )
 _ROW = re.compile(rf"{_MEAN.pattern.replace('?P<', '?P<time_')}|{_RANGE.pattern}")
 _SECONDS = {"s": (1.0,), "ms": (1e-3,), "µs": (1e-6,), "us": (1e-6,)}
@@ -224,13 +225,13 @@ def _figures_in(part: str) -> tuple[list[Figure], dict[str, Value]]:
         "first_slower": "first benchmarking run for this command was significantly slower" in words,
         "outlying": "Statistical outliers were detected" in words,
     }
-    if "mean" in found:
+    if found:
         stated["runs"] = int(found.get("runs", 1 if "abs" in part else 0))  # of one run, it prints the time alone
     if "min" in found:
         stated["shortest"] = found["min"]
     if "deviation" in found and found.get("mean"):
         stated["spread"] = 100 * found["deviation"] / found["mean"]
-    return figures if "mean" in found else [], stated
+    return figures, stated
 
 
 _MEMBERS = {name: Member((name,)) for name in ("min", "mean", "median", "max")}

@@ -1,12 +1,13 @@
 """How sysbench's output is recognised, and the options that it prints."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from suites.base import Suite
 from suites.identities import Ascending, Identities, PrintedLine, Product, in_text
-from suites.output_reading import StatedLine, by_parser, measured_seconds
-from suites.outputs import OutputFormat, ParsedTrial
+from suites.output_reading import StatedLine, by_parser, measured_seconds, stated_by_command
+from suites.outputs import OPEN_LOOP, OutputFormat, ParsedTrial, ToolOutput
 from suites.parameters import Value
 from suites.units import Unit
 
@@ -32,6 +33,7 @@ def _rate(result: str, count: str, text: str) -> Product:
     return Product(text=text, result=result, factors=(count,), divisors=("seconds",), unit=Unit.PER_SECOND)
 
 
+_RATE = re.compile(r"Target transaction rate: (?P<scheduled>\d{1,9})/sec")
 _TITLES = {"least": "min", "mean": "avg", "percentile": "the percentile", "most": "max"}
 
 IDENTITIES = Identities(
@@ -40,6 +42,7 @@ IDENTITIES = Identities(
         PrintedLine(re.compile(rf"\s*(?:total time|time elapsed):\s*(?P<seconds>{_N})s$"), errors={"seconds": _CLOCK}),
         PrintedLine(re.compile(rf"\s*total number of events:\s*(?P<events>{_N})$")),
         PrintedLine(re.compile(r"Number of threads: (?P<threads>\d{1,9})$")),
+        PrintedLine(_RATE),
         PrintedLine(re.compile(rf"\s*min:\s*(?P<least>{_N})(?:ms)?$")),
         PrintedLine(re.compile(rf"\s*avg:\s*(?P<mean>{_N})(?:ms)?$")),
         PrintedLine(re.compile(rf"\s*max:\s*(?P<most>{_N})(?:ms)?$")),
@@ -90,17 +93,23 @@ IDENTITIES = Identities(
         Product(text="events × avg", result="sum", factors=("events", "mean"), unit=Unit.MILLISECOND),
         Product(
             text="execution time × threads",
-            result="sum", factors=("each", "threads"), scale=1000, unit=Unit.MILLISECOND,
+            result="sum", factors=("each", "threads"), scale=1000, unit=Unit.MILLISECOND, unless="scheduled",
         ),
         Product(
             text="execution time × threads", result="busy", factors=("each", "threads"), unit=Unit.SECOND,
+            unless="scheduled",
         ),
         Ascending(("least", "mean", "most"), Unit.MILLISECOND, _TITLES),
         Ascending(("least", "percentile"), Unit.MILLISECOND, _TITLES, slack=PERCENTILE_STEP),
         Ascending(("percentile", "most"), Unit.MILLISECOND, _TITLES, slack=PERCENTILE_STEP),
     ),
 )  # fmt: skip
-"""Identities of every test of sysbench, 0.4 to 1.0."""
+"""Identities of every test of sysbench, 0.4 to 1.0. With --rate, the latencies include the wait for a thread."""
+
+
+_EVENTS = re.compile(r"\] thds: \d+ eps: ")
+_NAMING = re.compile(r"Prime numbers limit: |execution time \(avg/stddev\): ")
+_UNNAMED = "Live lines of events do not name the test of sysbench. Give the command line or the first lines with them."
 
 
 def _runtime(parsed: ParsedTrial, _stated: Mapping[str, Value]) -> dict[str, Value]:
@@ -116,18 +125,25 @@ def sysbench_format(
     *,
     unstated: Mapping[str, tuple[Value, ...]] | None = None,
     assumed: Mapping[str, Value] | None = None,
+    words: Sequence[StatedLine] = (),
 ) -> OutputFormat:
     """Return the format of one of sysbench's tests; `line` is a pattern of the lines that only this test prints."""
-    return OutputFormat(
-        title=suite.title,
-        first=_FIRST,
-        line=re.compile(f"{_LINE.pattern}|{line}"),
-        read=by_parser(
-            suite,
-            (THREADS_LINE, _PERCENTILE, *stated),
-            unstated=unstated,
-            assumed=assumed,
-            inferred=_runtime,
-            contradictions=in_text(IDENTITIES),
-        ),
+    reader = by_parser(
+        suite,
+        (THREADS_LINE, _PERCENTILE, *stated),
+        unstated=unstated,
+        assumed=assumed,
+        words=words,
+        inferred=_runtime,
+        contradictions=in_text(IDENTITIES),
     )
+
+    def read(text: str, command: str | None) -> Iterator[ToolOutput]:
+        named = stated_by_command(suite, command) is not None or _NAMING.search(text) or not _EVENTS.search(text)
+        rate = _RATE.search(text)
+        waits = () if rate is None else (f"{OPEN_LOOP}with --rate={rate[1]}, latencies include the wait for a thread.",)
+        for one in reader(text, command):
+            parsed = replace(one.parsed, notes=(*one.parsed.notes, *waits))
+            yield replace(one, parsed=parsed, undecided=one.undecided if named else _UNNAMED)
+
+    return OutputFormat(title=suite.title, first=_FIRST, line=re.compile(f"{_LINE.pattern}|{line}"), read=read)

@@ -10,6 +10,7 @@ from app.cli.main import benchwright
 from app.outputs.files import JudgedFile, judged_bytes
 from app.outputs.judging import JudgedOutput, KnownHost
 from suites.verdict import Trust
+from suites.vocab import Severity
 from tests.disk_host import disk_host
 
 DATA = Path(__file__).parents[1] / "data"
@@ -50,7 +51,8 @@ def test_an_output_without_objection_is_unverified(
     one = only(captured(name))
     assert one.found.format == format_title
     loopback = {"same-host-peer"} if name.startswith("iperf3") else set()
-    assert ids(one) - {"short-runtime"} == {"measured-elsewhere", *loopback}
+    remarks = {each.id for each in one.record.findings if each.severity is Severity.INFO}
+    assert ids(one) - {"short-runtime"} == {"measured-elsewhere", *remarks, *loopback}
     caveats = loopback or "short-runtime" in ids(one)  # captures are of seconds
     assert one.verdict.trust is (Trust.CAVEATS if caveats else Trust.UNVERIFIED)
     figures = {figure.metric.name: figure.value for figure in one.found.output.parsed.figures}
@@ -151,7 +153,7 @@ def test_lines_that_were_left_out_are_named(name: str, mark: str) -> None:
 def test_a_summary_without_the_intervals_has_not_ended_early() -> None:
     lines = captured("iperf3/3.9/tcp_text.stdout").splitlines()
     one = only("\n".join(line for line in lines if "sec" not in line or "er" in line))
-    assert ids(one) == {"short-runtime", "measured-elsewhere"}
+    assert ids(one) == {"short-runtime", "measured-elsewhere", "omit-missing"}
     assert one.found.output.stated["time"] == 3
 
 
@@ -381,3 +383,113 @@ def test_an_error_that_ended_the_tool_is_one_finding(name: str) -> None:
         measured = [finding.measured for finding in one.verdict.findings]
         assert len(set(measured)) == len(measured)
         assert "errors-in-output" in ids(one)
+
+
+EARLIER_RATE = """\
+sysbench 1.0.11 (using system LuaJIT 2.1.0-beta3)
+Number of threads: 1
+Target transaction rate: 100/sec
+SQL statistics:
+    transactions:                        620    (30.94 per sec.)
+General statistics:
+    total time:                          20.0378s
+    total number of events:              620
+Latency (ms):
+         avg:                               6913.08
+         sum:                            4286109.60
+Threads fairness:
+    execution time (avg/stddev):   20.0320/0.00
+"""
+
+
+@pytest.mark.parametrize("text", [captured("sysbench/1.0.20/cpu_rate.stdout"), EARLIER_RATE])
+def test_latencies_of_a_schedule_contradict_nothing(text: str) -> None:
+    one = only(text)
+    assert not {"figures-contradict", "more-in-flight-than-asked"} & ids(one)
+    unscheduled = only(text.replace("Target transaction rate", "Rate"))
+    assert {"figures-contradict", "more-in-flight-than-asked"} & ids(unscheduled)
+
+
+PGBENCH = """\
+transaction type: <builtin: select only>
+number of transactions actually processed: 3265
+tps = 108.832630 (without initial connection time)
+"""
+REDIS = """\
+====== GET ======
+  100000 requests completed in 1.20 seconds
+  50 parallel clients
+83333.33 requests per second
+"""
+WRK = """\
+Running 30s test @ {}
+  2 threads and 10 connections
+    Latency     1.02ms    0.50ms  10.00ms   90.00%
+  300000 requests in 30.00s, 240.00MB read
+Requests/sec:  10000.00
+Transfer/sec:      8.00MB
+"""
+OLTP = captured("oltp/sysbench-1.0.20/maria_read_only.stdout")
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "seen"),
+    [
+        ("pgbench -h localhost -p 15432 -U root -n -T30", PGBENCH, "localhost"),
+        ("pgbench -T 30 --host=127.0.0.1 bench", PGBENCH, "127.0.0.1"),
+        ("pgbench -T 30 -h /var/run/postgresql bench", PGBENCH, "/var/run/postgresql"),
+        ("pgbench -c 8 bench", PGBENCH, "No address"),
+        ("pgbench -c 8 postgresql://ann:x@localhost:5433/bench", PGBENCH, "localhost"),
+        ("pgbench -c 8 postgresql://ann:x@db1/bench", PGBENCH, ""),
+        ("pgbench -c 8 'host=db1 dbname=bench'", PGBENCH, ""),
+        ("pgbench -c 8 -h db1 bench", PGBENCH, ""),
+        ("", PGBENCH, ""),
+        ("redis-benchmark -t get", REDIS, "No address"),
+        ("redis-benchmark -t get -h ::1", REDIS, "::1"),
+        ("redis-benchmark -t get -s /tmp/redis.sock", REDIS, "/tmp/redis.sock"),
+        ("redis-benchmark -t get -h cache.internal", REDIS, ""),
+        ("sysbench oltp_read_only --mysql-host=127.0.0.1 run", OLTP, "127.0.0.1"),
+        ("sysbench oltp_read_only --pgsql-host=localhost --db-driver=pgsql run", OLTP, "localhost"),
+        ("sysbench oltp_read_only --mysql-socket=/run/mysqld/mysqld.sock run", OLTP, "/run/mysqld/mysqld.sock"),
+        ("sysbench oltp_read_only --tables=8 run", OLTP, "No address"),
+        ("sysbench oltp_read_only --mysql-host=db1 run", OLTP, ""),
+        ("sysbench oltp_read_only --mysql-host=db1,db2 run", OLTP, ""),
+        ("sysbench oltp_read_only --tables=8 --mysql-", OLTP, ""),
+        ("", WRK.format("http://localhost:8080/index.html"), "localhost"),
+        ("", WRK.format("http://127.0.0.1"), "127.0.0.1"),
+        ("", WRK.format("https://[::1]:8443/"), "::1"),
+        ("", WRK.format("http://localhost.example.com/"), ""),
+        ("", WRK.format("http://10.0.0.7:8080/127.0.0.1"), ""),
+    ],
+)
+def test_a_server_on_the_host_of_the_client_is_named(command: str, output: str, seen: str) -> None:
+    one = only(f"$ {command}\n{output}" if command else output)
+    found = [each.measured for each in one.verdict.findings if each.id.endswith("-same-host")]
+    assert len(found) == bool(seen)
+    assert seen in "".join(found)
+    assert one.record.plan.steps[0].values["server"] == "named"
+
+
+FIO_JSON = captured("fio/2.21/json_final.stdout")
+CLOSED = "1073741824 bytes (1.1 GB, 1.0 GiB) copied, 1.2{} s, 894 MB/s"
+IOPING = "--- / (ext4 /dev/dm-0) ioping statistics ---\nmin/avg/max/mdev = 288 us / 479 us / 752 us / 169 us"
+
+
+@pytest.mark.parametrize(
+    ("parts", "begins"),
+    [
+        ((IOPING, IOPING, IOPING), "--- /"),
+        ((CLOSED.format(1), CLOSED.format(2), CLOSED.format(1)), "1073741824"),
+        ((PGBENCH, PGBENCH), "transaction type"),
+        ((FIO_JSON, FIO_JSON.replace('"jobname" : "', '"jobname" : "other-')), "{"),
+        ((FAST_JOB, FAST_JOB.replace("r: (", "s: (")), ("r: (", "s: (")),
+    ],
+)
+@pytest.mark.parametrize("between", ["\n", "\nOn the block device (`x`)\n\n```\n", "\r\n\r\nprose\r\n"])
+def test_each_result_has_the_line_at_which_it_begins(
+    parts: tuple[str, ...], begins: str | tuple[str, ...], between: str
+) -> None:
+    text = between + between.join(part.rstrip("\n") for part in parts) + "\n"
+    lines = text.replace("\r\n", "\n").split("\n")
+    expected = [number for number, line in enumerate(lines, 1) if line.startswith(begins)]
+    assert [one.found.first_line for one in judged(text).outputs] == expected

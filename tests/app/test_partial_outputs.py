@@ -1,12 +1,14 @@
 """Outputs as people give them, in part, translated or without a disk: never a wrong figure, and named what lacks."""
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
 
 from app.outputs.files import judged_bytes
 from app.outputs.judging import JudgedOutput
+from app.outputs.recognition import recognise
 from suites.outputs import CACHE_DROPPED
 from suites.verdict import Trust
 
@@ -79,7 +81,7 @@ def test_decimal_commas_and_separators_of_dd_are_read(seconds: str, expected: fl
     [
         ("if=/dev/zero of=/dev/null", Trust.INVALID, "memory"),
         ("if=/dev/zero of=/dev/shm/x conv=fdatasync", Trust.INVALID, "memory"),
-        ("if=/dev/sda of=/dev/null iflag=direct", Trust.UNVERIFIED, "reading /dev/sda"),
+        ("if=/dev/sda of=/dev/null iflag=direct", Trust.UNVERIFIED, "Reading /dev/sda"),
         ("if=/dev/shm/x of=/mnt/x oflag=direct", None, ""),
         ("if=/dev/zero of=/mnt/x oflag=direct", None, ""),
     ],
@@ -87,11 +89,12 @@ def test_decimal_commas_and_separators_of_dd_are_read(seconds: str, expected: fl
 def test_a_copy_that_writes_no_disk_is_named(operands: str, trust: Trust | None, finding: str) -> None:
     report = "4096+0 records in\n4096+0 records out\n4294967296 bytes (4.3 GB, 4.0 GiB) copied, 20.0 s, 215 MB/s\n"
     one = only(f"$ dd {operands} bs=1M count=4096\n{report}")
-    found = next((each for each in one.verdict.findings if each.id == "no-disk-written"), None)
+    found = next((each for each in one.verdict.findings if each.id in {"no-disk-written", "read-rate"}), None)
     assert (found is None) == (not finding)
     if found is not None:
         assert one.verdict.trust is trust
         assert finding in found.measured
+        assert "written" not in found.title
 
 
 @pytest.mark.parametrize("change", [("IOPS=8579", "IOPS=8,579"), ("avg=58.76", "avg=58,76"), ("BW=33.5", "BW=33,5")])
@@ -389,3 +392,105 @@ def test_what_an_unstated_option_may_change_is_a_finding() -> None:
     one = only(SIZE_BOUND.format("1603MiB/20520"))
     assert one.deciding == ("direct",)
     assert "unflushed-write" in ids(one)
+
+
+LIVE_ROWS = {
+    "sysbench OLTP": """\
+[ 93s ] thds: 56 tps: 43.00 qps: 1397.23 (r/w/o: 645.10/662.11/90.01) lat (ms,95%): 2680.11 err/s 1.00 reconn/s: 0.00
+[ 94s ] thds: 56 tps: 45.00 qps: 1370.99 (r/w/o: 622.00/646.00/103.00) lat (ms,95%): 2539.17 err/s 1.00 reconn/s: 0.00
+""",
+    "sysbench OLTP of 0.5": """\
+[  10s] threads: 16, tps: 42.00, reads: 9.00, writes: 4.00, response time: 6.10ms (95%), errors: 0.00, reconnects:  0.00
+[  30s] threads: 16, tps: 45.00, reads: 9.00, writes: 4.00, response time: 6.10ms (95%), errors: 0.00, reconnects:  0.00
+""",
+    "sysbench file I/O": """\
+[ 1s ] reads: 40.00 MiB/s writes: 0.00 MiB/s fsyncs: 0.00/s latency (ms,95%): 1.00
+[ 2s ] reads: 48.00 MiB/s writes: 0.00 MiB/s fsyncs: 0.00/s latency (ms,95%): 1.00
+""",
+    "sysbench memory": "[ 1s ] 40.00 MiB/sec\n[ 2s ] 48.00 MiB/sec\n",
+    "sysbench CPU": """\
+$ sysbench cpu --report-interval=1 run
+[ 1s ] thds: 1 eps: 40.00 lat (ms,95%): 1.00
+[ 2s ] thds: 1 eps: 48.00 lat (ms,95%): 1.00
+""",
+    "pgbench": """\
+progress: 5.0 s, 40.0 tps, lat 9.9 ms stddev 1.0, 0 failed
+progress: 10.0 s, 48.0 tps, lat 9.9 ms stddev 1.0
+""",
+    "ioping": """\
+4 KiB <<< . (ext4 /dev/vda 252.0 GiB): request=1 time=565.3 us (warmup)
+4 KiB <<< . (ext4 /dev/vda 252.0 GiB): request=2 time=40 us
+4 KiB <<< . (ext4 /dev/vda 252.0 GiB): request=3 time=48 us
+""",
+}
+
+
+@pytest.mark.parametrize("name", LIVE_ROWS)
+def test_live_lines_without_a_summary_give_their_mean(name: str) -> None:
+    one = only(LIVE_ROWS[name])
+    assert one.found.format in name
+    assert one.found.output.parsed.figures[0].value == pytest.approx(44)
+    (incomplete,) = (each for each in one.verdict.findings if each.id == "output-incomplete")
+    assert "summary is missing" in incomplete.measured
+
+
+def test_live_lines_of_events_do_not_name_the_test() -> None:
+    one = only(LIVE_ROWS["sysbench CPU"].partition("\n")[2])
+    assert one.verdict.trust is Trust.UNDECIDED
+    assert "do not name the test" in one.verdict.summary
+
+
+def test_an_unread_part_is_no_table_and_names_what_is_missing() -> None:
+    text = "SQL statistics:,5\n    queries performed:,5\n    transactions: 5,1\n"
+    file = judged_bytes("paste", text.encode())
+    (unread,) = recognise(text).unread
+    assert not file.unmapped
+    assert unread.notes
+    assert f"{unread.format} in line 1" in file.problem
+    assert unread.notes in file.problem
+
+
+@pytest.mark.parametrize("name", ["sysbench/1.0.20/cpu_default", "ioping/1.3/default"])
+def test_decimal_commas_that_no_tool_prints_are_named(name: str) -> None:
+    text = (DATA / f"{name}.stdout").read_text().replace(".", ",")
+    (one,) = outputs(text)
+    assert not one.found.output.parsed.complete
+    assert "commas" in one.found.output.parsed.notes[0]
+    assert one.verdict.trust is not Trust.INVALID
+
+
+FIO_JSON = (DATA / "fio/2.21/json_final.stdout").read_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        (re.sub(r'("bw_mean"\s*:) [\d.]+', r"\1 nan", FIO_JSON), "line 76"),
+        (re.sub(r'("iops"\s*:) [\d.]+', r"\1 NaN", FIO_JSON), "NaN"),
+        (re.sub(r'("iops"\s*:) [\d.]+', r"\1 1e999", FIO_JSON), "1e999"),
+        (FIO_JSON.rstrip()[:-1] + ",}", "line 248"),
+        ('{"fio version":"fio-3.33","jobs":' + "[" * 10_000 + "]" * 10_000 + "}", "deep"),
+    ],
+)
+def test_a_document_that_is_no_json_is_named_with_its_error(text: str, seen: str) -> None:
+    problem = judged_bytes("paste", f"Results:\n\n{text}".encode()).problem
+    assert f"fio JSON in line {3}" in problem
+    assert seen.replace("76", "78").replace("248", "250") in problem
+
+
+@pytest.mark.parametrize(("kind", "named"), [("zip", "ZIP"), ("tar", "tar"), ("gztar", "tar"), ("xztar", "xz")])
+def test_an_archive_of_outputs_is_named(kind: str, named: str, tmp_path: Path) -> None:
+    path = Path(shutil.make_archive(str(tmp_path / "all"), kind, DATA / "ioping/1.3"))
+    file = judged_bytes("all", path.read_bytes())
+    assert not file.outputs
+    assert named in file.problem
+
+
+RANGE = "  Time (mean ± σ):     590.1 ms ± 304.8 ms\n  Range (min … max):    11.0 ms … 765.1 ms\n"
+
+
+def test_the_range_of_hyperfine_without_its_runs_is_read() -> None:
+    assert (value(only(RANGE), "time_min"), value(only(RANGE), "time_max")) == (0.011, 0.7651)
+    alone = only(RANGE.splitlines()[1])
+    assert (value(alone, "time_min"), value(alone, "time_mean")) == (0.011, None)
+    assert "mean is missing" in next(each.measured for each in alone.verdict.findings if each.id == "output-incomplete")

@@ -20,7 +20,7 @@ from suites.base import complete_values
 from suites.checks import Check, CheckOutcome, CheckPhase
 from suites.evidence import DONE, TrialEvidence
 from suites.identities import CONTRADICTION
-from suites.outputs import NO_DISK
+from suites.outputs import NO_DISK, ONLY_READ
 from suites.registry import suite as find_suite
 from suites.snia.output import window_figures
 from suites.snia.steady import steady_round, window_of
@@ -259,6 +259,11 @@ CASES: dict[str, tuple[Make, Make, str]] = {
         lambda: noting(f"{NO_DISK}the copy from /dev/zero to /dev/null stays in memory."),
         lambda: noting("Other notes."),
         "The copy from /dev/zero to /dev/null stays in memory.",
+    ),
+    "read-rate": (
+        lambda: noting(f"{ONLY_READ}reading /dev/sda; nothing is written to a disk."),
+        lambda: noting("Other notes."),
+        "Reading /dev/sda; nothing is written to a disk.",
     ),
     "work-failed": (
         lambda: trial("pgbench", {"failed_transactions": 490.0, "total_transactions": 510.0}),

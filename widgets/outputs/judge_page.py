@@ -342,7 +342,7 @@ class JudgePage(Page):
         if not busy:
             results = sum(row.output is not None for row in self._rows)
             lines = sum(file.left_over for file in {id(row.file): row.file for row in self._rows}.values())
-            unread = f", {count_text(lines, 'line')} of no known tool" if lines else ""
+            unread = f", {count_text(lines, 'line')} not read" if lines else ""
             mapped = _mapping_text(row.file.mapping.name for row in self._rows if row.output and row.file.mapping)
             self.summary.set_text(f"{count_text(results, 'result')}{unread}{mapped}")
         self._show_current()
