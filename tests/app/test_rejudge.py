@@ -6,6 +6,7 @@ from contextlib import closing
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -94,11 +95,11 @@ def test_judging_real_runs_again_changes_nothing_but_the_version(workstation: Wo
     done = list(workstation.rejudge())
     assert {one.run for one in done} == before.keys() - {REDACTED}
     assert {one.run for one in done if one.recall} == {SHORT}
-    assert {one.run for one in done if one.differs} == {SHORT, SHORT_AND_DOUBTFUL}
+    assert {one.run for one in done if one.differs} == {SHORT, SHORT_AND_DOUBTFUL, IMPORTED}
     assert not [one for one in done if one.problem]
     after = everything(workstation)
     for run, old in before.items():
-        if run in {SHORT, SHORT_AND_DOUBTFUL}:
+        if run in {SHORT, SHORT_AND_DOUBTFUL, IMPORTED}:
             continue
         assert after[run].verdicts == old.verdicts
         assert listed(after[run]) == listed(old)
@@ -294,8 +295,8 @@ def test_locked_runs_are_judged_and_a_library_that_cannot_be_written_is_not(
 def reads_otherwise(monkeypatch: pytest.MonkeyPatch, factor: float, added: tuple[Figure, ...] = ()) -> None:
     """Let the parser read the first figure of each result otherwise, and those of `added` as well."""
 
-    def read(text: str) -> Recognition:
-        found = recognise(text)
+    def read(text: str, *rest: Any) -> Recognition:
+        found = recognise(text, *rest)
         outputs = []
         for one in found.found:
             parsed = one.output.parsed

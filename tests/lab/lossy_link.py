@@ -90,5 +90,5 @@ def lossy(start_lab_host: Callable[..., LabHost]) -> Iterator[tuple[LabHost, Los
         yield host, link
         host.stop()
     finally:
+        link.close()  # first: a device cannot be read once its namespace is gone
         subprocess.run(["ip", "netns", "del", space], check=False, capture_output=True)
-        link.close()

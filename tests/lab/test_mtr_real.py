@@ -57,4 +57,5 @@ def test_loss_of_the_path_is_that_of_the_packets_dropped(linked_hosts: LinkedHos
     target = routed(near, router, far)
     far.lose(0.3, protocol="icmp")
     ended = measured(tmp_path, target, cycles=100, interval=0.1)
-    assert figures(ended.parsed)["lost"] == pytest.approx(far.dropped(), abs=1)
+    # Packets beyond the last cycle are dropped too; on a busy computer more than one is on its way.
+    assert figures(ended.parsed)["lost"] == pytest.approx(far.dropped(), abs=3)
