@@ -80,7 +80,8 @@ def judged_output(found: FoundOutput, source: OutputSource, host: KnownHost = UN
 
 
 _MISSED = re.compile(
-    r"cut off|^Decimal commas|^No \S+ report|^Not the output of|prints no time|both directions|has several tests|gave no result"
+    r"cut off|^Decimal commas|^No \S+ report|^Not the output of|prints no time|both directions|has several tests|"
+    r"gave no result"
 )
 """Notes that a parser missed something, of which the tool reports neither that it failed nor that it did no work."""
 

@@ -11,7 +11,7 @@ import pytest
 
 from app.checks.version import CHECKS_VERSION
 from app.events import FindingRaised, State
-from app.outputs.recognition import Recognition, recognise
+from app.outputs.recognition import Between, Recognition, recognise
 from app.records import RunRecord
 from app.rejudging import history_text, rejudge
 from app.rejudging.recall_groups import notice_of, recall_groups
@@ -36,7 +36,9 @@ MESSAGES = messages("app-store", "test_rejudge")
 VALID, BRIEF, NETWORK = "20261128-192604-ce4h", "20261128-192616-5udf", "20261128-192622-a326"
 IMPORTED, REDACTED = "20261128-194122-sms3", "20261128-193845-2ygs"
 SHORT, SHORT_AND_DOUBTFUL = "20261128-194122-zx6q", "20261128-194122-cfgf"
-"""Imported runs of seconds, to whose verdicts version 3 of the checks adds that."""
+"""Imported runs of seconds, to whose verdicts version 3 of the checks adds that; version 4 adds remarks to these and
+IMPORTED.
+"""
 
 
 def _share(trial: TrialEvidence) -> CheckOutcome | None:
@@ -93,11 +95,11 @@ def test_judging_real_runs_again_changes_nothing_but_the_version(workstation: Wo
     done = list(workstation.rejudge())
     assert {one.run for one in done} == before.keys() - {REDACTED}
     assert {one.run for one in done if one.recall} == {SHORT}
-    assert {one.run for one in done if one.differs} == {SHORT, SHORT_AND_DOUBTFUL}
+    assert {one.run for one in done if one.differs} == {SHORT, SHORT_AND_DOUBTFUL, IMPORTED}
     assert not [one for one in done if one.problem]
     after = everything(workstation)
     for run, old in before.items():
-        if run in {SHORT, SHORT_AND_DOUBTFUL}:
+        if run in {SHORT, SHORT_AND_DOUBTFUL, IMPORTED}:
             continue
         assert after[run].verdicts == old.verdicts
         assert listed(after[run]) == listed(old)
@@ -293,8 +295,8 @@ def test_locked_runs_are_judged_and_a_library_that_cannot_be_written_is_not(
 def reads_otherwise(monkeypatch: pytest.MonkeyPatch, factor: float) -> None:
     """Let the parser read the first figure of each result otherwise."""
 
-    def read(text: str) -> Recognition:
-        found = recognise(text)
+    def read(text: str, between: Between) -> Recognition:
+        found = recognise(text, between)
         outputs = []
         for one in found.found:
             parsed = one.output.parsed
