@@ -6,13 +6,12 @@ from contextlib import closing
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from app.checks.version import CHECKS_VERSION
 from app.events import FindingRaised, State
-from app.outputs.recognition import Recognition, recognise
+from app.outputs.recognition import Between, Recognition, recognise
 from app.records import RunRecord
 from app.rejudging import history_text, rejudge
 from app.rejudging.recall_groups import notice_of, recall_groups
@@ -38,7 +37,9 @@ MESSAGES = messages("app-store", "test_rejudge")
 VALID, BRIEF, NETWORK = "20261128-192604-ce4h", "20261128-192616-5udf", "20261128-192622-a326"
 IMPORTED, REDACTED = "20261128-194122-sms3", "20261128-193845-2ygs"
 SHORT, SHORT_AND_DOUBTFUL = "20261128-194122-zx6q", "20261128-194122-cfgf"
-"""Imported runs of seconds, to whose verdicts version 3 of the checks adds that."""
+"""Imported runs of seconds, to whose verdicts version 3 of the checks adds that; version 4 adds remarks to these and
+IMPORTED.
+"""
 
 
 def _share(trial: TrialEvidence) -> CheckOutcome | None:
@@ -295,8 +296,8 @@ def test_locked_runs_are_judged_and_a_library_that_cannot_be_written_is_not(
 def reads_otherwise(monkeypatch: pytest.MonkeyPatch, factor: float, added: tuple[Figure, ...] = ()) -> None:
     """Let the parser read the first figure of each result otherwise, and those of `added` as well."""
 
-    def read(text: str, *rest: Any) -> Recognition:
-        found = recognise(text, *rest)
+    def read(text: str, between: Between) -> Recognition:
+        found = recognise(text, between)
         outputs = []
         for one in found.found:
             parsed = one.output.parsed
