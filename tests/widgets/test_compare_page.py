@@ -17,8 +17,10 @@ from app.comparison.compare import compare
 from app.comparison.criteria import ComparisonCriteria
 from app.comparison.family import DESCRIPTIVE
 from app.comparison.verdicts import ComparisonVerdict
+from app.events import State
 from app.margins import Margins
 from app.questions import RefusingAsker
+from app.records import RunSummary
 from app.services import Workstation
 from suites.quantities import metric_text
 from suites.verdict import Trust
@@ -31,8 +33,10 @@ from widgets.compare.compare_rows import Compared, CompareLine, Grouping, LineKi
 from widgets.compare.compare_table import INTERVAL, METRIC, MOST_MEASURED, RATIO, RUN, VALUE, VERDICT, CompareTable, N
 from widgets.compare.explanation_panel import OverruleQuestion
 from widgets.compare.pickers import RunPicker
+from widgets.compare.run_chips import MOST_CHIPS, RunChips
 from widgets.parts.table import RowDelegate
 from widgets.parts.table_model import HEADING
+from widgets.parts.text import Text
 from widgets.plots.studies import StudyPane
 
 MESSAGES = messages("widgets-compare", "test_compare_page")
@@ -528,6 +532,15 @@ def test_a_long_table_measures_few_cells_of_it(qtbot: QtBot, monkeypatch: pytest
     monkeypatch.setattr(RowDelegate, "sizeHint", counted)
     table.show_lines(lines, 0.05)
     assert 0 < len(measured) <= 5 * MOST_MEASURED
+
+
+def test_chips_of_many_runs_are_counted(qtbot: QtBot) -> None:
+    chips = RunChips()
+    qtbot.addWidget(chips)
+    run = RunSummary("one", "r.txt", "", ("elsewhere",), ("cpu",), State.DONE, "2026-01-12T08:00:00+00:00", None, 1)
+    chips.show_runs([replace(run, id=f"run-{number}") for number in range(300)])
+    assert len(chips.chips) == MOST_CHIPS
+    assert [text.text() for text in chips.findChildren(Text)] == [f"and {300 - MOST_CHIPS} more"]
 
 
 @pytest.mark.slow

@@ -17,7 +17,7 @@ from tests.small_disk import fill, small_disk
 from tests.widgets.library_runs import Made, record
 from widgets import jobs
 from widgets.investigations.add_dialog import EACH, AddDialog
-from widgets.investigations.investigation_page import InvestigationPage
+from widgets.investigations.investigation_page import MIN_ENTRIES, InvestigationPage
 from widgets.investigations.text_guard import UnstoredDialog
 from widgets.investigations.text_storage import text_of
 from widgets.library.library_page import LibraryPage
@@ -80,9 +80,11 @@ def test_results_and_verdicts_are_those_of_the_runs(page: InvestigationPage) -> 
 
 
 @pytest.mark.usefixtures("large_text")
-def test_large_text_hides_no_verdict(page: InvestigationPage) -> None:
+def test_large_text_hides_no_verdict_and_no_entry(qtbot: QtBot, page: InvestigationPage) -> None:
     page.window().resize(1280, 800)
     table = page.entries
+    line = table.verticalHeader().defaultSectionSize()
+    qtbot.waitUntil(lambda: table.viewport().height() > (MIN_ENTRIES - 1) * line, timeout=5000)
     shown = [column.name for at, column in enumerate(table.content.columns) if not table.isColumnHidden(at)]
     assert shown[:4] == ["No.", "Entry", "Result", "Verdict"]
     assert table.horizontalHeader().length() <= table.viewport().width()

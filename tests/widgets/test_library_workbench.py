@@ -261,6 +261,17 @@ def test_the_run_is_shown_when_another_is_left_before_it_was_read(
     assert not page.panel.notice.isVisible()
 
 
+@pytest.mark.usefixtures("large_text")
+def test_the_actions_of_a_low_panel_are_a_menu(qtbot: QtBot, page: LibraryPage) -> None:
+    menu = page.panel.actions_menu
+    page.resize(700, 640)
+    qtbot.waitUntil(menu.isVisible, timeout=5000)
+    assert not any(button.isVisible() for button in page.panel.buttons.values())
+    page.resize(1100, 1600)
+    qtbot.waitUntil(lambda: not menu.isVisible(), timeout=5000)
+    assert page.panel.buttons[page.actions_of_runs.delete].isVisible()
+
+
 def test_a_trend_has_the_runs_of_the_same_parameters(page: LibraryPage) -> None:
     at = page.table.lines.names.index("trend")
     values, own = page.table.lines.index(page.table.row_of(SECOND), at).data(TREND)

@@ -1,6 +1,7 @@
 """Runs of a comparison as chips with a menu: set baseline, group, remove."""
 
 from collections.abc import Sequence
+from itertools import islice
 
 from PySide6.QtCore import QPointF, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetricsF, QKeyEvent, QPainter, QPaintEvent
@@ -15,7 +16,7 @@ from widgets.parts.controls import tool_button
 from widgets.parts.flow_layout import flowing
 from widgets.parts.names import mark_of
 from widgets.parts.notice import Picture
-from widgets.parts.text import OneLine, set_tool_tip
+from widgets.parts.text import OneLine, Text, Tone, set_tool_tip
 from widgets.theme import SPACE, TextSize, text_font
 
 NARROWEST = 84
@@ -139,9 +140,15 @@ class RunChip(QFrame):
 
 MOST_ROWS = 2
 
+MOST_CHIPS = 40
+"""Chips that are made: each holds up the window for about 2 ms."""
+
 
 class RunChips(FittedWidget):
-    """Chips of all runs. They scroll in `area`, which is at most MOST_ROWS high: the plots need the room."""
+    """Chips of the first runs, and how many others there are.
+
+    They scroll in `area`, which is at most MOST_ROWS high: the plots need the room.
+    """
 
     baseline_requested = Signal(int)
     show_requested = Signal(int)
@@ -177,7 +184,7 @@ class RunChips(FittedWidget):
         """Show `runs`, baseline first."""
         for chip in self.chips:
             chip.deleteLater()
-        named = enumerate(zip(runs, distinct_run_names(runs), strict=True))
+        named = enumerate(islice(zip(runs, distinct_run_names(runs), strict=True), MOST_CHIPS))
         self.chips = [RunChip(number, run, name, removable=len(runs) > 2) for number, (run, name) in named]
         for chip in self.chips:
             chip.baseline_requested.connect(self.baseline_requested)
@@ -185,6 +192,8 @@ class RunChips(FittedWidget):
             chip.remove_requested.connect(self.remove_requested)
             chip.join_requested.connect(self.join_requested)
         before, self._flow = self._flow, flowing(*self.chips, spacing=SPACE[1])
+        if (others := len(runs) - len(self.chips)) and (layout := self._flow.layout()) is not None:
+            layout.addWidget(Text(f"and {others} more", Tone.MUTED, wrap=False))
         self._row.addWidget(self._flow)
         self.fit()
         if before is not None:

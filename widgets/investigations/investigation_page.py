@@ -49,6 +49,9 @@ LIST: tuple[TableColumn[Investigation], ...] = (
     TableColumn("Changed", lambda one: one.changed[:10], key=lambda one: one.changed, tone="muted", hide_order=1),
 )
 
+MIN_ENTRIES = 4
+"""Minimum number of visible entries."""
+
 Change = Callable[[Investigation], Investigation]
 
 
@@ -418,6 +421,8 @@ class InvestigationPage(Page):
             icon="search",
         )
         left, self._body = QWidget(), QWidget()
+        head = self.entries.horizontalHeader().sizeHint().height()
+        self.entries.setMinimumHeight(head + MIN_ENTRIES * self.entries.verticalHeader().defaultSectionSize())
         top = in_row(self.new_button, self.rename_button, self.delete_button, None, spacing=SPACE[1])
         fill(column_in(left, SPACE[1]), top, (self.list, 1))
         below = QWidget()

@@ -28,7 +28,9 @@ class SavedText(QPlainTextEdit):
         self.setPlaceholderText(placeholder)
         self.setTabChangesFocus(True)
         self.setAcceptDrops(False)  # the window opens files
-        self.setFixedHeight(self.fontMetrics().lineSpacing() * lines + 2 * SPACE[2])
+        line = self.fontMetrics().lineSpacing()
+        self.setMinimumHeight(2 * line + SPACE[2])
+        self.setMaximumHeight(lines * line + 2 * SPACE[2])
         self.textChanged.connect(self._typed)
 
     @property

@@ -103,7 +103,9 @@ _LOOKS = {
     "headline": _Look(120, 0, "First figure of the first step that has one: mean of its trials", bold=True),
     "half": _Look(58, 7, "Half of the 95 % interval of the headline value", tone="muted"),
     "trials": _Look(46, 6, "Completed trials without warm-ups", _nothing, "muted"),
-    "verdict": _Look(148, tip="Trust in the result: the worst of its steps", more=_verdict, mark=_verdict_mark),
+    "verdict": _Look(
+        110, tip="Trust in the result: the worst of its steps", more=_verdict, mark=_verdict_mark, whole=True
+    ),
     "limit": _Look(96, 3, tone="muted"),
     "issues": _Look(50, 3, "Errors and warnings that are not acknowledged", _nothing),
     "state": _Look(118, 6, mark=_state_mark, more=_nothing),

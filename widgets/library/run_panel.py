@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QMenu, QScrollArea, QTabWidget, QToolButton, QWidget
 
 from app.events import State
@@ -95,6 +96,9 @@ class RunHead(QWidget):
             self.reason.show_message(_SEVERITIES[state], reason)
 
 
+MOST_ACTIONS = 0.25
+"""Most of the panel's height that the buttons take."""
+
 PATIENCE = 150
 """Delay before *Reading the run…* replaces the previous run, in ms; without it, quick reads would flicker."""
 
@@ -106,6 +110,7 @@ class RunPanel(QWidget):
 
     def __init__(self, actions: RunActions, workstation: Workstation, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._alone = False
         self._opened: OpenedRun | None = None
         self._step_key: StepKey | None = None
         self._drawn: OpenedRun | None = None
@@ -136,8 +141,18 @@ class RunPanel(QWidget):
 
     def set_alone(self, *, alone: bool) -> None:
         """Show the actions as a menu if the run fills the page: the plots get the room of the buttons."""
-        self._row.setVisible(not alone)
-        self._menu.setVisible(alone)
+        self._alone = alone
+        self._place_actions()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Show the actions as a menu if the panel is low for them, as with large text."""
+        super().resizeEvent(event)
+        self._place_actions()
+
+    def _place_actions(self) -> None:
+        as_menu = self._alone or self._row.heightForWidth(self.width()) > MOST_ACTIONS * self.height()
+        self._row.setVisible(not as_menu)
+        self.actions_menu.setVisible(as_menu)
 
     def show_line(self, run: RunSummary) -> None:
         """Show the summary of `run`; of another run than the one shown, the rest follows."""
@@ -273,13 +288,15 @@ class RunPanel(QWidget):
         )
         self.buttons = {action: ActionButton(action) for action in offered}
         self._row = flowing(*self.buttons.values(), spacing=SPACE[1])
-        self._menu = tool_button("Actions", visible=False, popupMode=QToolButton.ToolButtonPopupMode.InstantPopup)
-        self._menu.setMenu(QMenu(self._menu))
-        self._menu.menu().addActions(list(offered))
+        self.actions_menu = tool_button(
+            "Actions", visible=False, popupMode=QToolButton.ToolButtonPopupMode.InstantPopup
+        )
+        self.actions_menu.setMenu(QMenu(self.actions_menu))
+        self.actions_menu.menu().addActions(list(offered))
         button = QToolButton()
         button.setDefaultAction(actions.open)
         corner = QWidget()
-        fill(row_in(corner), self._menu, button)
+        fill(row_in(corner), self.actions_menu, button)
         self.tabs.setCornerWidget(corner)
         rows = column_in(self, SPACE[1])
         fill(rows, self.head, self._row, self.notice, (self.tabs, 1))
