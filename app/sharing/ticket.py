@@ -112,11 +112,11 @@ def _causes(
         yield f"**Limit**: {prefix}{escaped(one.measured)}"
     given = record.verdict_on(step.name, name)
     below, objected = list[str](), list[str]()
-    for one in unexplaining(counted_trials(evidence.done)):
-        if given is None or one.limiter is not given.limited_by:
-            reached = one.used is not None and one.used >= one.enough
-            text = "; ".join(one.against) if reached else one.counter
-            (objected if reached else below).append(f"{limiter_text(one.limiter)} ({text})")
+    for each in unexplaining(counted_trials(evidence.done)):
+        if given is None or each.limiter is not given.limited_by:
+            reached = each.used is not None and each.used >= each.enough
+            text = "; ".join(each.against) if reached else each.counter
+            (objected if reached else below).append(f"{limiter_text(each.limiter)} ({text})")
     for head, texts in (("Not the limit", below), ("Not shown to be the limit", objected)):
         if texts:
             yield f"**{head}**: {prefix}{escaped(', '.join(texts))}."
