@@ -1,5 +1,6 @@
 """Entry point: open the window if there is a display, else run the command line."""
 
+import os
 import sys
 
 TYPE_CHECKING = False  # importing typing takes time before Ctrl+C is caught
@@ -9,11 +10,19 @@ if TYPE_CHECKING:
 
 def main() -> None:
     """Run the command line; exit like click if Ctrl+C arrives while modules are imported, before click handles it."""
+    _open_standard_streams()
     try:
         _run()
     except KeyboardInterrupt:
         sys.stderr.write("\nAborted!\n")
         raise SystemExit(1) from None
+
+
+def _open_standard_streams() -> None:
+    """Open /dev/null for standard streams that the caller closed: Python has None in place of them."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode, encoding="utf-8"))
 
 
 def _run() -> None:

@@ -191,7 +191,8 @@ def text_entry(text: str) -> InvestigationEntry:
 def checked(where: str, text: str) -> str:
     """Return a text as it is stored. Raises InvestigationError as checked_text(), and for an empty name."""
     longest = LONGEST_NAME if where == NAME else LONGEST_TEXT
-    text = checked_text("The text", text, longest, InvestigationError, lines=where != NAME)
+    what = "The name" if where == NAME else "The text"
+    text = checked_text(what, text, longest, InvestigationError, lines=where != NAME)
     if where == NAME and not text:
         raise InvestigationError("The name is empty.", "Enter a name.")
     return text

@@ -75,7 +75,7 @@ def add_hosts(
         raise HostsError("--name names one host.", "Add the hosts one by one, or without --name.")
     lines = host_lines("\n".join(destinations))
     if wrong := next((line for line in lines if line.entry is None), None):
-        raise HostsError(f"{re.sub(':[^@]*@', ':…@', wrong.text)}: {wrong.fault}", "")
+        raise HostsError(f"{re.sub(':[^@]*@', ':…@', wrong.text)[:80]}: {wrong.fault}", "")
     set_values = {key: value for key, value in given.items() if value is not None}
     found = [replace(line.entry, **set_values) for line in lines if line.entry is not None]
     if name is not None:

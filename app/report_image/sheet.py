@@ -2,7 +2,7 @@
 
 import logging
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from io import BytesIO
@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, findfont, fontManager, get_font
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
+from matplotlib.transforms import Bbox
 
 from app.output import escaped
 from app.series_shades import shaded
@@ -69,6 +70,9 @@ def series_colour(index: int) -> str:
 
 DPI = 100
 """Resolution of the layout in pixels per inch."""
+
+TALLEST = 200 * DPI
+"""Pixels of a page of PDF at most: readers refuse larger ones (ISO 32000-1, annex C: 14,400 units)."""
 
 _SLACK = 1.02  # hinting makes glyphs slightly wider at other scales
 
@@ -211,6 +215,7 @@ class Sheet:
 
     def __init__(self) -> None:
         self.y: float = MARGIN
+        self._breaks: list[float] = []
         self._boxes: list[Draw] = []
         self._above: list[Draw] = []
         self._texts: list[_Text] = []
@@ -228,7 +233,9 @@ class Sheet:
 
     def paragraph(self, text: str, style: Style, x: float = MARGIN, available: float = WIDTH - 2 * MARGIN) -> None:
         """Write `text` at `y`, wrapped to `available`, and advance `y`."""
-        self.y = self.lines(x, self.y, wrap(text, style, available), style)
+        lines = wrap(text, style, available)
+        self._breaks += [self.y + number * style.leading for number in range(len(lines))]
+        self.y = self.lines(x, self.y, lines, style)
 
     def box(self, x: float, y: float, width: float, height: float, colour: str) -> None:
         """Fill a rectangle, below everything else."""
@@ -263,20 +270,46 @@ class Sheet:
         return self.drawn("png", scale)
 
     def drawn(self, kind: str, scale: float = 1.0) -> bytes:
-        """Return the sheet as ``png``, ``pdf`` or ``svg``, without a date, its height up to `y`."""
+        """Return the sheet as ``png``, ``pdf`` or ``svg``, without a date, its height up to `y`.
+
+        A PDF that is taller than TALLEST has several pages.
+        """
         height = round(self.y + MARGIN)
         figure = Figure(figsize=(WIDTH / DPI, height / DPI), dpi=DPI * scale, facecolor=PAPER)
         FigureCanvasAgg(figure)
         for draw in (*self._boxes, *self._above):
             draw(figure, height)
-        for text in self._texts:
+        written = [
             figure.text(
                 text.x / WIDTH, 1 - text.baseline / height, _in_order(text.text), color=text.style.colour,
                 fontproperties=font(text.style, text.text), ha=text.align, va="baseline", parse_math=False,
-            )  # fmt: skip
+            )
+            for text in self._texts
+        ]  # fmt: skip
         buffer = BytesIO()
-        figure.savefig(buffer, format=kind, dpi="figure", metadata=_METADATA[kind])
+        pages = list(self._pages(height)) if kind == "pdf" else []
+        if len(pages) < 2:
+            figure.savefig(buffer, format=kind, dpi="figure", metadata=_METADATA[kind])
+            return buffer.getvalue()
+        from matplotlib.backends.backend_pdf import PdfPages
+
+        with PdfPages(buffer, metadata=_METADATA[kind]) as pdf:
+            for start, end in pages:
+                for text, artist in zip(self._texts, written, strict=True):
+                    artist.set_visible(start <= text.baseline < end)
+                frame = Bbox([[0, (height - end) / DPI], [WIDTH / DPI, (height - start) / DPI]])
+                pdf.savefig(figure, bbox_inches=frame)
         return buffer.getvalue()
+
+    def _pages(self, height: float) -> Iterator[tuple[float, float]]:
+        """Yield where pages of at most TALLEST begin and end, between lines where possible."""
+        start = 0.0
+        while height - start > TALLEST:
+            breaks = (y for y in self._breaks if start < y <= start + TALLEST)
+            end = max(breaks, default=start + TALLEST)
+            yield start, end
+            start = end
+        yield start, height
 
 
 _METADATA: dict[str, dict[str, str | None]] = {

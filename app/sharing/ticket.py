@@ -5,7 +5,7 @@ from contextlib import suppress
 
 from app.checks import cpu, disk, host, network, timing
 from app.checks.limits import LIMITED_BY
-from app.checks.limits.judge import limiter_text, ruled_out
+from app.checks.limits.judge import limiter_text, unexplaining
 from app.markdown import code, escaped, table
 from app.plans.plan import Step, host_label
 from app.records import RunRecord, SampleSeries
@@ -111,13 +111,15 @@ def _causes(
     for one in named[-1:]:
         yield f"**Limit**: {prefix}{escaped(one.measured)}"
     given = record.verdict_on(step.name, name)
-    limits = [
-        f"{limiter_text(limiter)} ({text})"
-        for limiter, text in ruled_out(counted_trials(evidence.done)).items()
-        if given is None or limiter is not given.limited_by
-    ]
-    if limits:
-        yield f"**Not the limit**: {prefix}{escaped(', '.join(limits))}."
+    below, objected = list[str](), list[str]()
+    for each in unexplaining(counted_trials(evidence.done)):
+        if given is None or each.limiter is not given.limited_by:
+            reached = each.used is not None and each.used >= each.enough
+            text = "; ".join(each.against) if reached else each.counter
+            (objected if reached else below).append(f"{limiter_text(each.limiter)} ({text})")
+    for head, texts in (("Not the limit", below), ("Not shown to be the limit", objected)):
+        if texts:
+            yield f"**{head}**: {prefix}{escaped(', '.join(texts))}."
     verdict = step_verdict(evidence)
     raised = {one.id for one in (*verdict.verdict.findings, *(one.finding for one in verdict.found), *found)}
     checks = {check.id: check.title for check in (*_COMMON, *_BY_RESOURCE.get(step.suite.resource, ()))}

@@ -13,7 +13,7 @@ from sqlalchemy import StaticPool, create_engine
 
 from app.store import stored_evidence
 from app.store.dialects import APPLICATION_ID
-from app.store.errors import UNCHANGED, StoreError, translated
+from app.store.errors import UNCHANGED, StoreError, code_of, no_space, translated
 from app.store.library_file import MIN_SIZE, check_kind, create_file, for_writing, hardened, temporary_space, wal_of
 from app.store.schema import DERIVED
 from app.store.sql_views import STATEMENTS
@@ -84,6 +84,8 @@ def salvage(source: Path, target: Path) -> Salvaged:
             return _best(copy, target)
     except BaseException as error:
         target.unlink(missing_ok=True)
+        if code_of(error) == sqlite3.SQLITE_FULL:
+            raise no_space(str(target)) from error
         if isinstance(error, sqlite3.DatabaseError):
             raise StoreError(
                 f"{source} cannot be salvaged: its schema is damaged ({error}).",

@@ -1,11 +1,13 @@
 """What a host, a plan, a job file or a library says may not drive the terminal that the command line prints to."""
 
 import ast
+import subprocess
 from pathlib import Path
 
 import pytest
 
 import app.cli
+from tests.program import BENCHWRIGHT, DONE, environment
 
 FILES = sorted(Path(app.cli.__file__).parent.glob("*.py"))
 PRINTS = {"echo", "secho", "prompt", "confirm"}
@@ -45,3 +47,12 @@ def test_every_text_is_made_visible_before_it_is_printed(path: Path) -> None:
 def test_a_text_that_is_printed_raw_is_found() -> None:
     assert unsafe('click.echo("fixed")\nclick.echo(plain(name))') == []
     assert len(unsafe('click.confirm(f"Delete {name}?")\nclick.echo(name, err=True)')) == 2
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_standard_streams_are_no_error(tmp_path: Path, closed: str) -> None:
+    words = [*BENCHWRIGHT, "hosts", "test", "local"]
+    command = ["sh", "-c", f'exec "$@" {closed}', "sh", *words]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, env=environment())
+    assert (done.returncode, done.stderr) == (DONE, "")
+    assert bool(done.stdout) is (" >&-" not in f" {closed}")

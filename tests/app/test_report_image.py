@@ -1,5 +1,6 @@
 """The report picture stands alone: nothing is missing, cut, covered or drawn off the page, whatever a host says."""
 
+import re
 import shutil
 import struct
 from collections.abc import Iterator
@@ -551,6 +552,21 @@ def test_a_word_of_65536_characters_is_measured_in_pieces(monkeypatch: pytest.Mo
     word = "x" * 2**16
     assert "".join(wrap(word, BODY, 300)) == word
     assert measured < 40 * len(word)
+
+
+def test_a_tall_pdf_has_pages_that_end_between_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sheet, "TALLEST", 400)
+    tall = Sheet()
+    for number in range(12):
+        tall.paragraph(f"paragraph {number} " + "word " * 100, BODY)
+    found = re.findall(rb"MediaBox \[ 0 0 864 ([\d.]+) \]", tall.drawn("pdf"))
+    heights = [round(float(height) / 0.72, 2) for height in found]
+    assert len(heights) > 1
+    assert max(heights) <= 400
+    assert sum(heights) == pytest.approx(round(tall.y + sheet.MARGIN))
+    ends = [sum(heights[: number + 1]) - sheet.MARGIN for number in range(len(heights) - 1)]
+    assert [end % BODY.leading for end in ends] == pytest.approx([0] * len(ends))
+    assert len(re.findall(rb"MediaBox", Sheet().drawn("pdf"))) == 1
 
 
 def test_repetition_does_not_matter_to_the_picture() -> None:

@@ -1,5 +1,6 @@
 """A damaged library keeps its every byte, and what can be read of it is saved into a new one."""
 
+import os
 import sqlite3
 from pathlib import Path
 
@@ -7,12 +8,13 @@ import pytest
 
 from app.baselines.baselines import pin
 from app.events import OutputRead, RunEnded, RunStarted, State
-from app.store.errors import StoreError
+from app.store.errors import StoreError, StoreFullError
 from app.store.salvage import salvage
 from app.store.store import Store
 from suites.vocab import Figure
 from tests.app import run_events
 from tests.app.run_events import IOPS
+from tests.small_disk import fill, small_disk  # noqa: F401 (a fixture)
 
 RUNS = [f"20261120-14153{number}-sal{number}" for number in range(4)]
 
@@ -107,6 +109,22 @@ def test_what_cannot_be_read_at_all_is_said_and_nothing_is_left(library: Path, t
     with pytest.raises(StoreError, match="cannot be salvaged"):
         salvage(library, tmp_path / "new.sqlite3")
     assert not (tmp_path / "new.sqlite3").exists()
+
+
+def test_a_full_disk_is_no_damage(library: Path, small_disk: Path) -> None:  # noqa: F811 (the fixture)
+    ballast, target, full = fill(small_disk), small_disk / "new.sqlite3", 0
+    for size in range(2**21 - 2**16, 0, -(2**16)):
+        os.truncate(ballast, size)
+        try:
+            saved = salvage(library, target)
+        except StoreFullError as error:
+            full += str(target) in error.message
+            assert [path.name for path in small_disk.iterdir()] == ["ballast"]
+        else:
+            break
+    assert full > 1
+    assert (saved.runs, saved.incomplete, saved.lost) == (len(RUNS), (), ())
+    check(target)
 
 
 def test_no_file_is_overwritten(library: Path) -> None:

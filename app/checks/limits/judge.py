@@ -127,20 +127,18 @@ def _limited(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
     return _unknown(trial, hypotheses)
 
 
-def ruled_out(trials: Sequence[TrialEvidence]) -> dict[Limiter, str]:
+def unexplaining(trials: Sequence[TrialEvidence]) -> list[Hypothesis]:
     """Return the limits that explain none of `trials`, each with the evidence of the trial that came closest to it.
 
     None of a sweep: each of its points has a limit of its own.
     """
     if any(trial.suite.several_limits is not None or _has_points(trial) for trial in trials):
-        return {}
+        return []
     every = [one for trial in trials for one in hypotheses_of(trial)]
     explaining = {one.limiter for one in every if one.explains}
-    found: dict[Limiter, str] = {}
-    for one in sorted(every, key=lambda one: one.used or 0.0):
-        if one.used is not None and one.limiter not in explaining:
-            found[one.limiter] = one.counter if one.used < one.enough else "; ".join(one.against)
-    return {one.limiter: found[one.limiter] for one in every if found.get(one.limiter)}
+    known = [one for one in every if one.used is not None and one.limiter not in explaining]
+    closest = {one.limiter: one for one in sorted(known, key=lambda one: one.used or 0.0)}
+    return [closest[limiter] for limiter in dict.fromkeys(one.limiter for one in known)]
 
 
 def _has_points(trial: TrialEvidence) -> bool:
