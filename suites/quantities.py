@@ -149,8 +149,11 @@ def frequency_text(hertz: float) -> str:
 
 
 def figure_text(metric: Metric, value: float, interval: float | None = None) -> str:
-    """Return `value` of `metric` with its unit; named rates get their name: ``412k IOPS``."""
-    return _written(value, interval, *_scale_of(metric, value))
+    """Return `value` of `metric` with its unit; named rates get their name: ``412k IOPS``. A whole count is exact."""
+    divisor, suffix = _scale_of(metric, value)
+    if interval is None and divisor == 1 and _is_count(metric) and float(value).is_integer():
+        return f"{value:.0f}{suffix}"
+    return _written(value, interval, divisor, suffix)
 
 
 def _half(metric: Metric, value: float, interval: float) -> str:
@@ -334,9 +337,12 @@ def scale(metric: Metric, largest: float) -> Display:
     return Display(divisor, suffix.strip())
 
 
+def _is_count(metric: Metric) -> bool:
+    return metric.kind is MetricKind.COUNT and metric.unit is Unit.ONE
+
+
 def _scale_of(metric: Metric, value: float) -> tuple[float, str]:
-    counted = metric.kind is MetricKind.COUNT and metric.unit is Unit.ONE
-    return _prefixed(value, "") if counted else _scale(value, metric.unit, metric.name)
+    return _prefixed(value, "") if _is_count(metric) else _scale(value, metric.unit, metric.name)
 
 
 def _scale(value: float, unit: Unit, name: str) -> tuple[float, str]:

@@ -329,6 +329,10 @@ def test_large_counts_have_a_prefix_and_the_digits_of_their_interval() -> None:
     assert figure_text(issued, 124471.0, 58275.0) == "124k"
     assert range_text(issued, 84779.0, 182746.0, 58275.0, value=124471.0) == "85k to 183k"
     assert figure_text(issued, 1345.0) == "1345"
+    assert figure_text(issued, 4.0) == "4"
+    assert figure_text(issued, 4.25) == "4.25"
+    assert figure_text(issued, 4.0, 1.0) == "4.00"
+    assert figure_text(issued, math.nan) == NOT_KNOWN
     index = Metric("index", "Index", Unit.ONE, Better.HIGHER, MetricKind.RATE)
     assert figure_text(index, 12345.0) == "12345"
 
