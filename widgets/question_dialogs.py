@@ -100,7 +100,6 @@ class SecretDialog(QuestionDialog):
         prompt = question.prompt.strip().rstrip(":").strip() or ("Passphrase" if question.key_path else "Password")
         self.form.addRow(Text(prompt), self.field)
         self.keep = QCheckBox("Remember in the system keyring")
-        self.keep.setVisible(question.may_keep)
         if question.may_keep:
             self.form.addRow("", self.keep)
         if question.attempt > 1:

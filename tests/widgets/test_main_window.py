@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QMenu, QMenuBar, QPushBut
 from pytestqt.qtbot import QtBot
 
 from app.plans.plan import LOCAL, Plan, Repetition, make_step
+from app.questions import SecretQuestion
 from app.queue.entries import EntryState
 from app.services import Workstation
 from tests.messages import messages
@@ -30,6 +31,7 @@ from widgets.parts.dialogs import QuestionDialog
 from widgets.parts.empty_state import EmptyState
 from widgets.parts.issues_drawer import IssuesDrawer
 from widgets.parts.text import Text
+from widgets.question_dialogs import SecretDialog
 from widgets.run_strip import LineState, StripLine
 from widgets.theme import SPACE
 from widgets.wizard.measure_page import MeasurePage
@@ -342,9 +344,12 @@ def test_no_part_of_a_page_opens_as_a_window(qtbot: QtBot, qapp: QApplication, w
         for name in PageName:
             window.show_page(name)
             qtbot.waitUntil(lambda: not jobs.running())
+        assert watcher.shown == []
+        window.pages.add_host()
+        SecretDialog(SecretQuestion("web-1", "ann", "Password:", None, 2, may_keep=True), window)
     finally:
         qapp.removeEventFilter(watcher)
-    assert watcher.shown == []
+    assert watcher.shown == ["AddHostDialog"]
 
 
 def test_every_button_has_a_name(window: MainWindow) -> None:

@@ -28,7 +28,7 @@ def test_what_stands_in_the_way_gets_a_row_of_its_own_where_the_buttons_leave_no
     foot.show()
     arrangement.activate()
     assert foot.hint.geometry().center().y() == pytest.approx(foot.next.geometry().center().y(), abs=2)
-    foot.resize(500, 80)
+    foot.resize(470, 80)
     arrangement.activate()
     assert foot.hint.geometry().bottom() < foot.next.geometry().top()
     foot.show_step("", first=True, last=False)

@@ -250,11 +250,11 @@ class AddHostDialog(QDialog):
             form.addRow(label, field)
         self.browse_button = push_button("Browse…", self._browse, accessibleName="Browse for the key file")
         self.fields["identity_file"].line.addWidget(self.browse_button)
-        self.destinations.setVisible(self._edited is None)
         self.lines.hide()
         rows = dialog_column(self, self.windowTitle())
         top = (Text(self._explanation(), Tone.MUTED), self.destinations, self._form, (self.lines, 1))
         fill(rows, *top, self.working, self.outcome, None, self._buttons())
+        self.destinations.setVisible(self._edited is None)  # without a parent it would open as a window
 
     def _explanation(self) -> str:
         if self._edited is None:

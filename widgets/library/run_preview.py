@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import cached_property
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from app.distributions.studies import StudyKind
@@ -18,6 +18,9 @@ from widgets.library.run_actions import RunActions
 from widgets.library.run_panel import RunPanel
 from widgets.library.run_reader import OpenedRun, open_run
 from widgets.parts.issue_line import acknowledged_text
+
+AHEAD = 400
+"""Milliseconds after a run is shown until the comparison is made: a selection of several would wait for it."""
 
 
 class RunPreview(QStackedWidget):
@@ -40,10 +43,12 @@ class RunPreview(QStackedWidget):
         self.panel.drawer.acknowledge_requested.connect(self._acknowledge)
         self.panel.output_requested.connect(self._read_output)
         self.panel.read_history = workstation.history
+        self._ahead = QTimer(self, singleShot=True, interval=AHEAD)
+        self._ahead.timeout.connect(lambda: self.comparison)
 
     @cached_property
     def comparison(self) -> ComparePreview:
-        """The comparison of several runs, made when it is first needed."""
+        """The comparison of several runs, made once a run was shown for a while, or when it is needed."""
         made = ComparePreview(self._actions, self._workstation, self)
         self.addWidget(made)
         made.sample_size.plan_chosen.connect(self.plan_chosen)
@@ -83,6 +88,7 @@ class RunPreview(QStackedWidget):
     def _show_opened(self, job: BackgroundJob, opened: OpenedRun) -> None:
         if job is self._opening and self._chosen and self._chosen[0].id == opened.record.summary.id:
             self.panel.show_run(opened)
+            self._ahead.start()
             self.read.emit(opened.record.summary)
 
     def _read_output(self, run_id: str, trial: int) -> None:
