@@ -389,6 +389,7 @@ class StepEvidence:
 
     `quick_look` is whether each step runs once, for a figure without an interval. `earlier` are the steps that run
     before it; `earlier_files_stay` whether their files still exist then because the trials of all steps alternate.
+    `measured_seconds` are those that an output from elsewhere states, which no prediction replaces.
     """
 
     name: str
@@ -400,6 +401,7 @@ class StepEvidence:
     quick_look: bool = False
     earlier: tuple["StepEvidence", ...] = ()
     earlier_files_stay: bool = False
+    measured_seconds: float | None = None
 
 
 StepCheck: TypeAlias = Check[StepEvidence]

@@ -213,14 +213,12 @@ def _cold_in_memory(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
 
 def _short(evidence: StepEvidence) -> CheckOutcome | None:
     size = int(evidence.values["size"])
-    rate, words = disk.plausible_rate(evidence)
+    seconds, clause = disk.seconds_of_copy(evidence, size)
     least, started = disk.least_seconds(evidence, SHORTEST)
-    if size / rate >= least:
+    if seconds >= least:
         return None
-    enough = math.ceil(rate * max(ENOUGH, least) / disk.MIB) * disk.MIB
-    return CheckOutcome(
-        f"{quantity(size)} take {disk.roughly(size / rate)} s {words}.{started}", changes={"size": enough}
-    )
+    enough = math.ceil(disk.plausible_rate(evidence)[0] * max(ENOUGH, least) / disk.MIB) * disk.MIB
+    return CheckOutcome(f"{quantity(size)} {clause}.{started}", changes={"size": enough})
 
 
 CP_CHECKS = (

@@ -354,6 +354,14 @@ def roughly(seconds: float) -> str:
     return f"{seconds:.1g}" if seconds < 1 else f"{seconds:.0f}"
 
 
+def seconds_of_copy(evidence: StepEvidence, size: int) -> tuple[float, str]:
+    """Return the seconds of a copy of `size` bytes, measured or at a plausible rate, and a clause that says which."""
+    if evidence.measured_seconds is not None:
+        return evidence.measured_seconds, f"took {roughly(evidence.measured_seconds)} s"
+    rate, basis = plausible_rate(evidence)
+    return size / rate, f"take {roughly(size / rate)} s {basis}"
+
+
 def plausible_rate(evidence: StepEvidence) -> tuple[float, str]:
     """Return the plausible B/s of the disk below the step's directory, and the reason."""
     parameter = evidence.suite.directory_parameter if works_in_directory(evidence) else None

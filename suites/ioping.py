@@ -45,7 +45,9 @@ MINIMUM = _time("latency_min", "Minimum latency", 0)
 MAXIMUM = _time("latency_max", "Maximum latency", 100)
 DEVIATION = _time("latency_deviation", "Standard deviation of the latency")
 LATENCY = _time("latency", "Latency of a request")
-METRICS = (MEAN, MINIMUM, MAXIMUM, DEVIATION, LATENCY)
+RATE = Metric("iops_without_pauses", "I/Os per second without pauses", Unit.PER_SECOND, Better.HIGHER, MetricKind.RATE)
+REQUESTS = Metric("requests", "Requests", Unit.ONE, Better.HIGHER, MetricKind.COUNT)
+METRICS = (MEAN, MINIMUM, MAXIMUM, DEVIATION, LATENCY, RATE, REQUESTS)
 
 MAXIMUM_SAMPLES = 1_000_000
 
@@ -53,7 +55,9 @@ _MICROSECONDS = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6, "min": 60e6}
 _TIME = r"(\d{1,9}(?:\.\d{1,6})?) (ns|us|ms|s|min)"
 _REQUEST = re.compile(rf".{{1,4096}} request=(\d{{1,9}}) time={_TIME}(?: \((warmup|fast|slow)\))?")
 _STATISTICS = re.compile(rf"min/avg/max/mdev = {_TIME} / {_TIME} / {_TIME} / {_TIME}")
-_RAW = re.compile(r"\d{1,18}(?: \d{1,20}){3} (\d{1,18}) (\d{1,18}) (\d{1,18}) (\d{1,18}) \d{1,18} \d{1,20}")
+_ROUNDED = r"\d{1,9}(?:\.\d{1,6})?(?: [kMG])?"
+_COMPLETED = re.compile(rf"({_ROUNDED}) requests completed in .{{1,60}}?, ({_ROUNDED}) iops, .+")
+_RAW = re.compile(r"(\d{1,18}) \d{1,20} (\d{1,20}) \d{1,20}" + r" (\d{1,18})" * 4 + r" \d{1,18} \d{1,20}")
 """Output of -B: requests, their time, rates, then minimum, mean, maximum and deviation in nanoseconds (manual)."""
 
 _ERROR = re.compile(r"ioping: .+|.*: (?:command )?not found")
@@ -65,16 +69,17 @@ class IopingParser(LineParser):
 
     unfinished = (_ERROR,)
     interval: float
-    _figures: tuple[Figure, ...] = ()
+    _times: tuple[Figure, ...] = ()
+    _counts: tuple[Figure, ...] = ()
     _last: int = 0
 
     def _result(self, exit_status: int | None) -> ParsedTrial:
         problems = [f"ioping failed: {message}" for message in self._failures]
-        if not self._figures and not problems:
+        if not self._times and not problems:
             kept = f" The times of {len(self._samples)} requests are kept." if self._samples else ""
             problems.append(f"ioping was cut off: it printed no statistics.{kept}")
         problems += exit_notes("ioping", exit_status)
-        return ParsedTrial(self._figures, tuple(self._samples), tuple(problems), complete=not problems)
+        return ParsedTrial((*self._times, *self._counts), tuple(self._samples), tuple(problems), complete=not problems)
 
     def _read(self, line: str) -> None:
         line = line.strip()
@@ -83,9 +88,13 @@ class IopingParser(LineParser):
         elif match := _STATISTICS.fullmatch(line):
             fields = match.groups()
             times = [_microseconds(number, unit) for number, unit in zip(fields[::2], fields[1::2], strict=True)]
-            self._figures = _statistics(times)
+            self._times = _statistics(times)
+        elif match := _COMPLETED.fullmatch(line):
+            self._counts = Figure(RATE, _number(match[2])), Figure(REQUESTS, _number(match[1]))
         elif match := _RAW.fullmatch(line):
-            self._figures = _statistics([int(number) / 1000 for number in match.groups()])
+            requests, rate, *nanoseconds = map(float, match.groups())
+            self._counts = Figure(RATE, rate), Figure(REQUESTS, requests)
+            self._times = _statistics([time / 1000 for time in nanoseconds])
         elif _ERROR.fullmatch(line):
             self._fail(line)
 
@@ -100,6 +109,12 @@ def _statistics(times: Sequence[float]) -> tuple[Figure, ...]:
     return tuple(
         Figure(metric, times[place]) for metric, place in ((MEAN, 1), (MINIMUM, 0), (MAXIMUM, 2), (DEVIATION, 3))
     )
+
+
+def _number(text: str) -> float:
+    """Return a number as ioping prints it: ``2.08 k``."""
+    number, _, prefix = text.partition(" ")
+    return round(float(number) * DECIMAL[prefix][0], 3)
 
 
 def _microseconds(number: str, unit: str) -> float:
@@ -304,7 +319,7 @@ def _pattern_of_fio(_value: Value, values: Values, _facts: Facts | None) -> Valu
 
 def _interval(text: str) -> float:
     """Return the seconds between the requests of “21 requests in 2.00 s”."""
-    count, _, _, number, unit = text.split()
+    count, *_, number, unit = text.split()
     return max(0.0, _microseconds(number, unit) / 1e6 / max(1, int(count) - 1))
 
 
@@ -314,6 +329,8 @@ _STATED = (
     StatedLine(
         "operation", re.compile(r"\d+ requests .*B (read|written),"), lambda done: done.replace("written", "write")
     ),
+    StatedLine("count", re.compile(rf"({_ROUNDED}) requests completed in "), lambda text: round(_number(text))),
+    StatedLine("interval", re.compile(rf"(\d{{1,9}} requests completed in {_TIME}), [^,]*iops, "), _interval),
     StatedLine("count", re.compile(r"generated (\d{1,9}) requests in ")),
     StatedLine("interval", re.compile(rf"generated (\d{{1,9}} requests in {_TIME})"), _interval),
 )
@@ -417,7 +434,8 @@ class Ioping(Suite):
     @property
     def output_formats(self) -> tuple[OutputFormat, ...]:
         """The formats of ioping's output."""
-        line = re.compile(rf"{_REQUEST.pattern}|{_STATISTICS.pattern}|{_SUMMARY.pattern}|\d+ requests completed in ")
+        completed = f"{_ROUNDED} requests completed in "
+        line = re.compile(rf"{_REQUEST.pattern}|{_STATISTICS.pattern}|{_SUMMARY.pattern}|{completed}")
         unstated = {"cache": ("default", "direct")}
         read = by_parser(
             self, _STATED, unstated=unstated, again=_SUMMARY, live=_of_requests, contradictions=in_text(_IDENTITIES)

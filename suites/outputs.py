@@ -33,6 +33,9 @@ NO_DISK, ONLY_READ = "No disk is measured: ", "Rate of reads: "
 OPEN_LOOP = "Open loop: "
 """How the note of an output begins whose latencies include the wait for a free thread or connection."""
 
+CACHE_DROPPED = "Page cache dropped before: "
+"""How the note of an output begins above which the page cache of the host was dropped."""
+
 _WITHOUT_DISK = re.compile(r"/dev/(?:zero|null|full|u?random|nullb\d+|ram\d+|zram\d+)|(?:/dev/shm|/run)(?:/.*)?")
 
 

@@ -1,14 +1,15 @@
 """Checks of outputs of tools that ran elsewhere: what was not seen, and what the output cannot show."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from app.checks.completion import first_error
-from suites.base import StepEvidence
+from suites.base import StepEvidence, Suite
 from suites.checks import CheckOutcome, NotChecked, after_check
 from suites.evidence import OutcomeCheck, StepOutcomeEvidence, TrialCheck, TrialEvidence
 from suites.identities import CONTRADICTION
-from suites.outputs import NO_DISK, ONLY_READ
+from suites.outputs import CACHE_DROPPED, NO_DISK, ONLY_READ
+from suites.parameters import Values
 from suites.quantities import figure_text, first_upper, label_text
 from suites.verdict import Trust
 from suites.vocab import Figure, Labels, Severity
@@ -33,6 +34,8 @@ def _cache_unknown(step: StepOutcomeEvidence) -> CheckOutcome | None:
     """Report that neither the options nor the counts of an output show whether the page cache served its I/O."""
     if not step.elsewhere or any(trial.watch is not None or trial.all_of("device_ios") for trial in step.trials):
         return None
+    if step.trials and all(is_read_cold(step.suite, step.values, trial.notes) for trial in step.trials):
+        return None
     before = StepEvidence(step.name, step.suite, step.values, step.context, step.host)
     open_ones = [
         check for check in step.suite.checks if check.id in CACHED and isinstance(check.outcome(before), NotChecked)
@@ -40,6 +43,11 @@ def _cache_unknown(step: StepOutcomeEvidence) -> CheckOutcome | None:
     if not open_ones:
         return None
     return CheckOutcome("The I/O may go through the page cache, and the output does not count what reached the device.")
+
+
+def is_read_cold(suite: Suite, values: Values, notes: Sequence[str]) -> bool:
+    """Return whether a copy only reads, each block once, after the page cache was dropped."""
+    return any(note.startswith(CACHE_DROPPED) for note in notes) and suite.workload(values).copied == ("read",)
 
 
 def _noted(prefix: str) -> Callable[[TrialEvidence], CheckOutcome | None]:

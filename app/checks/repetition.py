@@ -321,12 +321,15 @@ def latency_text(step: StepOutcomeEvidence) -> str:
         return ""
     sync = labels(**{**dict(figure.labels), "operation": "sync"})
     at, what = (sync, "flush latency ") if step.done[0].latency("mean", sync) is not None else (figure.labels, "")
-    found = []
+    found, kinds = list[str](), set[str]()
     for statistic, template in _LATENCIES:
         latencies = [one for trial in step.done if (one := trial.latency(statistic, at)) is not None]
         if latencies:
+            metric = latencies[0].metric
+            kinds.add(metric.name.removesuffix(f"_{statistic}"))
+            kind = f"{metric.title.partition(',')[0].lower()} " if len(kinds) > 1 else ""  # not that of the mean
             middle = mean_of([one.value for one in latencies])  # as the headline, so that its parts fit together
-            found.append(template.format(figure_text(latencies[0].metric, middle)))
+            found.append(kind + template.format(figure_text(metric, middle)))
     return f"at {what}{', '.join(found)}" if found else ""
 
 

@@ -189,7 +189,7 @@ def _read_otherwise(record: RunRecord, test: _Test) -> Finding | None:
     differing = []
     none: dict[tuple[Metric, Labels], float] = {}
     for before, after in zip_longest(stored, now, fillvalue=none):
-        for key in dict.fromkeys((*before, *after)):
+        for key in before or after:  # what is read in addition is no other figure
             if before.get(key) != after.get(key):
                 metric, labels = key
                 old, new = (figure_text(metric, one[key]) if key in one else "none" for one in (before, after))

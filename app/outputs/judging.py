@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from app.checks.before import evaluate
 from app.checks.catalogue import of_starts
-from app.checks.elsewhere import CACHED, MEASURED_ELSEWHERE
+from app.checks.elsewhere import CACHED, MEASURED_ELSEWHERE, is_read_cold
 from app.events import OutputSource, State, Trial
 from app.outputs.recognition import FoundOutput
 from app.plans.plan import ELSEWHERE, QUICK_LOOK, Plan, Step
@@ -17,11 +17,11 @@ from app.verdict.stored import evidence_of
 from app.version import VERSION
 from suites.base import Context, StepEvidence
 from suites.facts import Facts
-from suites.outputs import ParsedTrial
+from suites.outputs import ParsedTrial, ToolOutput
 from suites.parameters import Value
 from suites.quantities import first_upper
 from suites.tool_messages import printable_message
-from suites.verdict import Trust, Verdict
+from suites.verdict import Trust, Verdict, trust_of
 from suites.vocab import Finding, Sample, Severity
 
 
@@ -120,10 +120,14 @@ def _deciding(judged: Sequence[JudgedOutput], found: FoundOutput) -> Iterator[st
 
 
 def _undecided(likeliest: JudgedOutput, worst: JudgedOutput, deciding: tuple[str, ...]) -> JudgedOutput:
-    raised = [one.finding for one in worst.step.found if one.trust is worst.verdict.trust]
-    known = [one.finding for one in likeliest.step.found]
-    beside = tuple(one for one in raised if one.id not in {each.id for each in known})
     verdict = likeliest.verdict
+    known = {one.id for one in verdict.findings}
+    level = {id(one.finding): one.trust for one in worst.step.found}  # of those before the trial, by their severity
+    beside = tuple(
+        one
+        for one in worst.verdict.findings
+        if one.id not in known and level.get(id(one), trust_of(one.severity)) is worst.verdict.trust
+    )
     summary = verdict.summary.replace(first_upper(verdict.trust.value), first_upper(Trust.UNDECIDED.value), 1)
     summary = summary.replace(f" {MEASURED_ELSEWHERE.title}.", "")
     text = f"{summary} Depends on {', '.join(deciding)}, which the output does not state."
@@ -134,7 +138,7 @@ def _undecided(likeliest: JudgedOutput, worst: JudgedOutput, deciding: tuple[str
 def _judged(found: FoundOutput, source: OutputSource, values: dict[str, Value], host: KnownHost) -> JudgedOutput:
     record = output_record(found, source, values, host.facts)
     step, name = record.plan.steps[0], record.plan.hosts[0]
-    record = replace(record, findings=tuple(_before(step, name, host.facts)))
+    record = replace(record, findings=tuple(_before(step, name, host.facts, found.output)))
     telemetry = {name: host.telemetry} if host.telemetry else {}
     return JudgedOutput(found, record, record_verdict(record, {1: found.output.parsed.samples}, telemetry))
 
@@ -150,14 +154,17 @@ def record_verdict(
     return replace(step, verdict=replace(step.verdict, findings=(*step.verdict.findings, *remarks)))
 
 
-def _before(step: Step, host: str, facts: Facts | None) -> Iterator[Finding]:
+def _before(step: Step, host: str, facts: Facts | None, output: ToolOutput) -> Iterator[Finding]:
     """Yield the findings of the checks of the suite that do not concern its start.
 
     Nothing verifies a prediction of the page cache elsewhere: it makes the result doubtful.
     """
-    evidence = StepEvidence(step.name, step.suite, step.values, Context(facts), host, quick_look=True)
+    evidence = StepEvidence(
+        step.name, step.suite, step.values, Context(facts), host, quick_look=True, measured_seconds=output.seconds
+    )
+    refuted = CACHED if is_read_cold(step.suite, step.values, output.parsed.notes) else frozenset()
     for one in evaluate(step.suite.checks, evidence):
-        if isinstance(one, Finding) and one.id not in of_starts():
+        if isinstance(one, Finding) and one.id not in {*of_starts(), *refuted}:
             severity = Severity.ERROR if one.id in CACHED else one.severity
             yield replace(one, severity=severity, changes={}, install=None)
 

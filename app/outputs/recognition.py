@@ -27,8 +27,9 @@ from suites.command.program_rules import name_of, starts
 from suites.command_line import lines_of as shell_commands
 from suites.command_line import without_prompts
 from suites.line_parser import MAXIMUM_LINE
-from suites.outputs import OutputFormat, ToolOutput
+from suites.outputs import CACHE_DROPPED, OutputFormat, ToolOutput
 from suites.strict_json import read_json
+from suites.tool_messages import printable_message
 
 MAXIMUM_SIZE = 256 * 2**20
 """Largest accepted output in bytes: a day of fio with one JSON document a second."""
@@ -338,10 +339,13 @@ def _read_lines(lines: Sequence[Line], between: Between) -> Recognition:
     left, own = 0, documents.own_lines
     loop = ""
     watched = _watched(documents.rest, between)
+    before: Sequence[_TextLine] = ()
     for segment in _segments(watched):
         command = next((line.command for line in reversed(segment) if line.command), loop)
         loop = command if is_loop(command) else ""
-        results = list(_read_segment(segment, command, between))
+        notes = _dropped(before, segment, command)
+        before = segment
+        results = list(_read_segment(segment, command, notes, between))
         found += [one for one in results if isinstance(one, FoundOutput)]
         unread += [one for one in results if isinstance(one, UnreadOutput)]
         own += sum(line.is_own or bool(line.command) for line in segment)
@@ -587,6 +591,19 @@ def _begun_by(line: str) -> frozenset[str]:
     return frozenset(tool for each, tool in formats().items() if each.begins(stripped))
 
 
+_DROPS = re.compile(r"vm[./]drop_caches ?= ?[13]\b|\b[13]\b[^;&>|]{0,9}[>|][^;&]{0,20}/proc/sys/vm/drop_caches")
+"""A command that drops the page cache, or what sysctl prints then; 2 drops other caches."""
+
+
+def _dropped(before: Sequence[_TextLine], segment: Sequence[_TextLine], command: str) -> tuple[str, ...]:
+    """Return a note on the page cache if it was dropped after the output `before` and before that of `segment`."""
+    outputs = [at for at, line in enumerate(before) if line.is_own and not line.command]
+    above = itertools.takewhile(lambda line: line.command or not line.is_own, segment)
+    texts = [line.text for line in (*before[max(outputs, default=-1) + 1 :], *above)] + [command]
+    found = next(filter(None, map(_DROPS.search, texts)), None)
+    return () if found is None else (f"{CACHE_DROPPED}“{printable_message(found[0])}”.",)
+
+
 @dataclass(frozen=True, slots=True)
 class _SegmentReading:
     """What a format reads of lines: its score, the lines with and as text, and the results."""
@@ -609,8 +626,13 @@ class _SegmentReading:
         return bool(self.score[2] or (begun_or_undecided and self.results))
 
 
-def _read_segment(segment: Sequence[_TextLine], command: str, between: Between) -> Iterator[FoundOutput | UnreadOutput]:
-    """Yield the results of the format that reads most of a segment, or that of which nothing can be read."""
+def _read_segment(
+    segment: Sequence[_TextLine], command: str, notes: tuple[str, ...], between: Between
+) -> Iterator[FoundOutput | UnreadOutput]:
+    """Yield the results of the format that reads most of a segment, or that of which nothing can be read.
+
+    `notes` follow those of each.
+    """
     at = [index for index, line in enumerate(segment) if line.is_own and not line.command]
     if not at:
         return
@@ -634,7 +656,7 @@ def _read_segment(segment: Sequence[_TextLine], command: str, between: Between) 
         own_at = [index for index, line in enumerate(best.near) if line.is_own]
         for one in best.results:
             parsed = replace(
-                one.parsed, complete=one.parsed.complete and not left_out, notes=(*left_out, *one.parsed.notes)
+                one.parsed, complete=one.parsed.complete and not left_out, notes=(*left_out, *one.parsed.notes, *notes)
             )
             at_line = own_at[min(bisect_left(own_at, one.line), len(own_at) - 1)]
             read = replace(one, begun=begun_at, parsed=parsed, line=at_line)

@@ -85,13 +85,13 @@ def _unflushed_write(evidence: StepEvidence) -> CheckOutcome | None:
 def _short_runtime(evidence: StepEvidence) -> CheckOutcome | None:
     values = evidence.values
     size = copied(values)
-    rate, basis = disk.plausible_rate(evidence)
+    seconds, clause = disk.seconds_of_copy(evidence, size)
     least, started = disk.least_seconds(evidence, SHORTEST)
-    if _each_block_is_safe(values) or size / rate >= least:
+    if _each_block_is_safe(values) or seconds >= least:
         return None
     block = int(values["block_size"])
     return CheckOutcome(
-        measured=f"{quantity(size)} take {disk.roughly(size / rate)} s {basis}.{started}",
+        measured=f"{quantity(size)} {clause}.{started}",
         changes={"count": -(-_enough(evidence) // block)},
     )
 

@@ -27,7 +27,7 @@ from suites.facts import Directory, Facts, known
 from suites.identities import in_text
 from suites.output_reading import StatedLine, by_parser
 from suites.outputs import OutputFormat, ParsedTrial, ToolOutput
-from suites.parameters import Tuned, Value, Values, size_word
+from suites.parameters import Tuned, Value, Values, parse_size, size_word
 from suites.programs import Program, same_package_name
 from suites.quantities import quantity
 from suites.targets import Target
@@ -110,9 +110,28 @@ def _size(text: str) -> str:
     return text
 
 
+def _count(text: str) -> str:
+    """Return a number of blocks; one whose unit ends with B is of bytes since dd 9.1."""
+    return text if text.isdecimal() else str(parse_size(_size(text.replace("B", "?"))))
+
+
+_COUNTED = re.compile(r"\bcount=")
+
+
+def _blocks_copied(one: ToolOutput, command: str | None) -> dict[str, Value]:
+    """Return the number of blocks copied, where the command line has none (up to the end of its input) or fewer."""
+    size, block = _bytes_copied(one.parsed), int(one.stated.get("block_size", BLOCK_SIZE.default))
+    counted = int(one.stated.get("count", 0)) if command and _COUNTED.search(command) else 0
+    return {"count": -(-size // block)} if size > block * counted else {}
+
+
+def _bytes_copied(parsed: ParsedTrial) -> int:
+    return next((int(figure.value) for figure in parsed.figures if figure.metric is COPIED), 0)
+
+
 def _block_size(parsed: ParsedTrial, stated: Values) -> dict[str, Value]:
     """Return the block size: the bytes copied by the blocks read, if these are whole."""
-    size = next((int(figure.value) for figure in parsed.figures if figure.metric is COPIED), 0)
+    size = _bytes_copied(parsed)
     if not size:
         return {}
     blocks = int(stated.get("count", 0))
@@ -135,7 +154,7 @@ class Dd(Suite):
     )
     program = Program("dd", ("dd",), same_package_name("coreutils"), timed=True)
     parameters = DD_PARAMETERS
-    syntax = CommandSyntax(("dd",), choices=("input", "flush", "read"), texts={"block_size": _size})
+    syntax = CommandSyntax(("dd",), choices=("input", "flush", "read"), texts={"block_size": _size, "count": _count})
     metrics = METRICS
     parser_type = DdParser
     directory_parameter = "directory"
@@ -201,7 +220,9 @@ class Dd(Suite):
                 )
                 for one in reader(part, command):
                     notes = (*one.parsed.notes, *without_disk(command or ""))
-                    yield replace(one, parsed=replace(one.parsed, notes=notes), line=before + one.line)
+                    values = {**one.stated, **_blocks_copied(one, command)}
+                    parsed = replace(one.parsed, notes=notes)
+                    yield replace(one, parsed=parsed, stated=values, line=before + one.line)
                 before += part.count("\n")
 
         return (OutputFormat(title="dd", first=re.compile(r"\d{1,18}\+\d{1,18} records in$"), line=_REPORT, read=read),)

@@ -44,7 +44,7 @@ from suites.fio.parameters import (
 from suites.fio.pattern_checks import FIO_PATTERN_CHECKS
 from suites.fio.tuning import SCSI, queue_of_a_job
 from suites.parameters import Value, Values
-from suites.quantities import count_text, quantity
+from suites.quantities import count_text, duration_text, quantity
 from suites.runtime_checks import is_short, samples_text
 from suites.units import Unit
 from suites.vocab import Severity
@@ -246,6 +246,9 @@ def _short_runtime(evidence: StepEvidence) -> CheckOutcome | None:
         if not is_short(seconds, evidence):
             return None
         return CheckOutcome(f"runtime is {seconds:g} s: {samples_text(seconds)}.", changes=_longer(evidence))
+    if (ran := evidence.measured_seconds) is not None:
+        text = f"fio ran for {duration_text(ran)}: {samples_text(ran)}."
+        return CheckOutcome(text, changes=_longer(evidence)) if is_short(ran, evidence) else None
     if writes_per_sync(evidence.values) == 1:
         return None  # each write takes as long as a flush, whatever its size
     total = total_size(evidence.values) * int(evidence.values["loops"])

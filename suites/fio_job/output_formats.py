@@ -41,8 +41,9 @@ _GROUP_RATE = re.compile(
 """A rate of all jobs of a group, in fio's closing summary."""
 _DIRECTION = re.compile(r"\s*(?:read|write|trim|mixed)\s*:")
 _TERSE = re.compile(r"[345];fio-\d[^;]{0,40};(?P<job>[^;]{0,100})")
-_CLIENT = re.compile(r"<(?P<host>[\w.:-]{1,100})>(?: |$)")
-"""The host before lines of fio --client, alone on the line before the results of its jobs."""
+_CLIENT = re.compile(r"<(?!(?i:snip|snipped|cut)>)(?P<host>[\w.:-]{1,100})>(?: |$)")
+"""The host before lines of fio --client, alone on the line before the results of its jobs; no mark of lines left out.
+"""
 
 _SUM = "All clients"
 """The name that fio --client gives the sum of all servers."""
@@ -82,7 +83,7 @@ def _at_heads(read: ReadOutput, head: re.Pattern[str]) -> ReadOutput:
         for one in read(text, command):
             first = at < 0
             at = next((number for number, job in heads if number > at and one.name.endswith(job)), max(at, 0))
-            yield replace(one, line=0 if first else at)
+            yield replace(one, line=one.line or (0 if first else at))
 
     return placing
 
@@ -258,6 +259,8 @@ FEWEST_SAMPLES = 3
 # Text for people, and terse lines
 
 
+_PID = re.compile(r"\(groupid=\d{1,6}, jobs=\d{1,6}\): err=.{1,80}?\bpid=(\d{1,9})")
+
 _UNNAMED = "fio: (groupid=0, jobs=1): err= 0:"
 """The head of a job, for results that were pasted without theirs."""
 
@@ -275,8 +278,12 @@ def _read_text_output(text: str, command: str | None) -> Iterator[ToolOutput]:
         if not any(_DIRECTION.match(line) for line in text.splitlines()):
             yield from _of_groups(text, command)
             return
-        text = f"{_UNNAMED}\n{text}"
-        yield from _of_report(read_text(text.splitlines()), text, command, {})
+        parts, before = list(_without_heads(text)), 0
+        for words, part in parts:
+            whole = f"{_UNNAMED}\n{part}"
+            for one in _of_report(read_text(whole.splitlines()), whole, command, {}):
+                yield replace(one, name=words or one.name, line=before) if len(parts) > 1 else one
+            before += 1 + part.count("\n")
         return
     plain = [_CLIENT.sub("", line, count=1) for line in text.splitlines()]
     headers = [line for line in plain if _HEADER.match(line.strip())]
@@ -284,6 +291,33 @@ def _read_text_output(text: str, command: str | None) -> Iterator[ToolOutput]:
         stated = _stated_in_text([*headers, *lines])
         for one in _of_report(read_text(lines), "\n".join(lines), command, stated):
             yield replace(one, name=f"{host} {one.name}") if host else one
+
+
+_TITLE = re.compile(r"[\s*_#>:-]*(?!(?i:snip|snipped|cut)\b)(?P<words>\w[^=]{0,38}?)[\s*_#:-]*$")
+"""A line of a few words, with the marks of a heading; each line of fio with a figure has an equals sign."""
+
+
+def _without_heads(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the words above each result without its head, and its lines.
+
+    Words directly above a direction begin another, and so does a direction that this one has.
+    """
+    part: list[str] = []
+    seen: set[str] = set()
+    words = title = ""
+    for line in text.splitlines():
+        if direction := _DIRECTION.match(line):
+            name = direction[0].strip(" \t:")
+            if seen and (title or name in seen):
+                yield words, "\n".join(part)
+                part, seen, words = [], set(), ""
+            seen.add(name)
+            words = words or title
+        if line.strip():
+            heading = _TITLE.match(line)
+            title = "" if heading is None else heading["words"]
+        part.append(line)
+    yield words, "\n".join(part)
 
 
 def _of_groups(text: str, command: str | None) -> Iterator[ToolOutput]:
@@ -326,6 +360,8 @@ def _by_client(text: str) -> Iterator[tuple[str, list[str]]]:
     waiting: list[str] = []
     parts: list[tuple[str, list[str]]] = [("", [])]
     server, has_jobs, closed = 0, False, False
+    pids: set[str] = set()  # of the jobs of this part
+    summed = f"{_SUM}: (groupid=" in text
     for line in text.splitlines():
         named = _CLIENT.match(line)
         bare = _CLIENT.sub("", line, count=1)
@@ -338,6 +374,12 @@ def _by_client(text: str) -> Iterator[tuple[str, list[str]]]:
             server += 1
             parts.append(("" if group["job"] == _SUM else _numbered(waiting, server), []))
             closed = False
+        elif not (waiting or summed) and (pid := _PID.search(bare)):
+            if closed and pid[1] not in pids:  # another start of fio; --status-interval repeats the same processes
+                parts.append(("", []))
+                pids.clear()
+            closed = False
+            pids.add(pid[1])
         has_jobs |= group is not None
         closed |= bare.startswith("Run status group")
         parts[-1][1].append(bare)

@@ -177,7 +177,8 @@ class Iperf3Parser(LineParser):
             self._samples[:] = added
         if self._document:
             self._notes.append("The JSON document is truncated.")
-        broken_off = transcript.broken_off() or bool(exit_status)
+        transcript.exit_status = exit_status
+        broken_off = transcript.broken_off()
         figures = transcript.figures(broken_off=broken_off)
         notes = [*transcript.error_notes(), *self._notes]
         if broken_off:
@@ -189,11 +190,23 @@ class Iperf3Parser(LineParser):
     def _partial_note(self, figures: Sequence[Figure]) -> str:
         if not figures:
             return "The test gave no result."
-        if not self._transcript.intervals.rows or self._transcript.lacks_only_its_end():
+        transcript = self._transcript
+        if transcript.stopped and transcript.intervals.rows:
+            return (
+                "The test ended early: the figure is the mean of the intervals before; iperf3's own summary is wrong "
+                "then."
+            )
+        whole = transcript.summarised()
+        without = dict.fromkeys(row.direction for row in transcript.intervals.rows if row.direction not in whole)
+        shown = [(one, seconds) for one in without if (seconds := transcript.intervals.seconds(one))]
+        if not shown:
             return "The end of iperf3's output is missing."
-        return (
-            "The test ended early: the figure is the mean of the intervals before; iperf3's own summary is wrong then."
+        named = bool(whole) or len(shown) > 1
+        means = " and ".join(
+            f"the figure{f' of {one}' if named else ''} is the mean of the {seconds:.4g} s shown"
+            for one, seconds in shown
         )
+        return f"The output lacks iperf3's whole summary: {means}."
 
     def _read(self, line: str) -> None:
         self._samples += self._samples_in(line)

@@ -22,7 +22,7 @@ from suites.identities import (
 )
 from suites.iperf3.link import is_loopback
 from suites.iperf3.output import LARGEST
-from suites.iperf3.text import RECEIVE, SEND, THROUGHPUT
+from suites.iperf3.text import RECEIVE, SEND, SENDER, THROUGHPUT
 from suites.output_reading import StatedLine, by_parser, stated_by_command
 from suites.output_times import CLOCK, DATE, ZONE, start_in
 from suites.outputs import OutputFormat, ParsedTrial, ToolOutput, parse_whole
@@ -47,6 +47,13 @@ _STATED = (
         lambda address: address if is_loopback(address) else "localhost",
     ),
     StatedLine("streams", re.compile(r"Starting Test: protocol: \w+, (\d{1,4}) streams")),
+    StatedLine(
+        "port",
+        re.compile(
+            r"(?:Connecting to host \S+, port|Client connecting to \S+, (?:TCP|UDP) port|"
+            r"Server listening on(?: (?:TCP|UDP) port)?) (\d{1,5})"
+        ),
+    ),
     StatedLine("omit", re.compile(r"Starting Test: .*omitting (\d{1,9}) seconds")),
     StatedLine("time", re.compile(r"Starting Test: .*, (\d{1,9}) second test")),
 )
@@ -158,7 +165,7 @@ def iperf_formats(suite: Suite) -> tuple[OutputFormat, ...]:
             seconds = max(ends, default=0.0)
             whole = seconds > 0 and one.parsed.complete  # else the rest may be missing in the text only
             # Without a line of an interval, the summary alone says how long the test was.
-            stated = {"time": float(round(seconds)), **one.stated} if whole and seconds >= 1 else one.stated
+            stated = {"time": _whole_seconds(seconds), **one.stated} if whole and seconds >= 1 else one.stated
             yield replace(one, stated=stated, seconds=seconds + _omitted(one.stated) if whole else None)
 
     def read_documents(output: str, command: str | None) -> Iterable[ToolOutput]:
@@ -167,10 +174,12 @@ def iperf_formats(suite: Suite) -> tuple[OutputFormat, ...]:
 
     def read_document(content: Mapping[str, Any], command: str | None) -> Iterable[ToolOutput]:
         parsed = parse_whole(suite.parser({}), json.dumps(content).encode())
-        test = object_in(object_in(content, "start"), "test_start")
+        start = object_in(content, "start")
+        test = object_in(start, "test_start")
         both = any(name.endswith("_bidir_reverse") for name in object_in(content, "end"))
         stated = {**(stated_by_command(suite, command) or {}), **_stated_in_json(test, both=both)}
-        for connected in objects_in(object_in(content, "start"), "connected")[:1]:
+        stated |= _port(start)
+        for connected in objects_in(start, "connected")[:1]:
             stated |= _own_host(str(connected.get("local_host")), str(connected.get("remote_host")))
         if parsed.figures:
             seconds = _number(test.get("duration"))
@@ -267,6 +276,17 @@ def _without_text_beside(output: str) -> str:
     return "\n".join(line if row is None else row[0] for line, row in lines) + "\n"
 
 
+def _port(start: Mapping[str, Any]) -> dict[str, Value]:
+    """Return the port of the server, to which the client connects, or at which the server was connected to."""
+    accepted = objects_in(start, "connected")[:1] if "accepted_connection" in start else []
+    given = accepted[0].get("local_port") if accepted else object_in(start, "connecting_to").get("port")
+    port = _number(given)
+    return {} if port is None or port > LAST_PORT else {"port": int(port)}
+
+
+LAST_PORT = 65535
+
+
 def _own_host(local: str, remote: str) -> dict[str, Value]:
     """Return the address of the peer where both ends have one: then they are on one host."""
     return {"address": remote if is_loopback(remote) else "localhost"} if local == remote else {}
@@ -281,6 +301,9 @@ def _omitted(stated: Mapping[str, Value]) -> float:
 DEFAULT_RATE = 2**20
 """Bit/s of UDP without -b."""
 
+LONGEST = 86_400
+"""Seconds of the longest test that a time can be set for (iperf.h, MAX_TIME)."""
+
 _NEAR = 1.02
 """Factor by which a rate that was sent may differ from the requested one."""
 
@@ -289,11 +312,19 @@ def _inferred(parsed: ParsedTrial, stated: Values) -> dict[str, Value]:
     """Return the runtime, the time of the last interval, and whether UDP was sent at the default rate."""
     omitted = max((sample.time for sample in parsed.samples if sample.warm_up), default=0.0)
     last = max((sample.time for sample in parsed.samples), default=0.0) - omitted
-    found: dict[str, Value] = {"time": float(round(last)), "omit": float(round(omitted))} if last >= 1 else {}
-    rates = [one.value for one in parsed.figures if one.metric is THROUGHPUT]
+    found: dict[str, Value] = {"time": _whole_seconds(last), "omit": float(round(omitted))} if last >= 1 else {}
+    rates = [(dict(one.labels).get("end"), one.value) for one in parsed.figures if one.metric is THROUGHPUT]
     if stated.get("protocol") == "udp" and rates:
-        found["bitrate"] = _megabits(max(rates) if max(rates) < DEFAULT_RATE * _NEAR else 0.0)
+        sent = [rate for end, rate in rates if end == SENDER]
+        most = max(sent or [rate for _, rate in rates])
+        least = 0.0 if sent else DEFAULT_RATE / _NEAR  # a received rate may be lower than the requested one
+        found["bitrate"] = _megabits(most if least < most < DEFAULT_RATE * _NEAR else 0.0)
     return found
+
+
+def _whole_seconds(seconds: float) -> float:
+    """Return a runtime in whole seconds, at most the longest that iperf3 takes; without one (-t 0) it runs on."""
+    return float(min(round(seconds), LONGEST))
 
 
 def _megabits(rate: float) -> float:

@@ -1,6 +1,7 @@
 """Parse iperf3's text reports, of either end, of 3.9 and later."""
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
 from suites.tool_messages import printable_message
@@ -35,6 +36,9 @@ EITHER = "sender or receiver"
 
 SHORTEST_INTERVAL = 0.5
 """Seconds: iperf3 ends with a partial interval, whose rate is too coarse to draw next to those of 1 s."""
+
+SHOWN = 0.9
+"""Share of the time of a summary below which the intervals in the output are a part of the test."""
 
 MAXIMUM_ROWS = 200_000
 """More than two directions print in the longest time iperf3 accepts (86,400 s)."""
@@ -89,10 +93,14 @@ class Intervals:
         self.rows.append(row)
         return _samples(row, time) if row.stop - row.start >= SHORTEST_INTERVAL else []
 
-    def mean(self) -> list[Figure]:
-        """Return the mean rate over the intervals of each direction, weighted by length, without omitted ones."""
+    def seconds(self, direction: str) -> float:
+        """Return the seconds of the intervals of a direction, without omitted ones."""
+        return sum(row.stop - row.start for row in self.rows if row.direction == direction and not row.omitted)
+
+    def mean(self, without: Collection[str] = ()) -> list[Figure]:
+        """Return the mean rate of each direction but `without`, weighted by length, without omitted intervals."""
         figures = []
-        counted = [row for row in self.rows if not row.omitted]
+        counted = [row for row in self.rows if not row.omitted and row.direction not in without]
         for mark in dict.fromkeys(row.labels for row in counted):
             own = [row for row in counted if row.labels == mark]
             seconds = sum(row.stop - row.start for row in own)
@@ -188,6 +196,7 @@ class Transcript:
     client: bool = True
     udp: bool = False
     ended: bool = False
+    exit_status: int | None = None
     computed: bool = False  # the received rate, from the sent one and the loss
 
     def fail(self, message: str) -> None:
@@ -225,6 +234,11 @@ class Transcript:
         self.summarise(replace(row, end=SENDER, jitter=None, lost=None, datagrams=None))
         self.summarise(replace(row, end=RECEIVER, rate=row.rate * (1 - (row.lost or 0.0) / 100)))
 
+    @property
+    def stopped(self) -> bool:
+        """Whether iperf3 failed or was stopped: then it sums up what it has not measured."""
+        return bool(self.errors or self.exit_status)
+
     def broken_off(self) -> bool:
         """Whether the summary is unreliable: an error, no end, or an incomplete set of rows.
 
@@ -235,21 +249,28 @@ class Transcript:
         seen = {row.direction for row in self.intervals.rows if row.rate > 0 and not row.omitted}
         lacks = not directions or len(received) < len(directions)
         cut = not self.ended or not seen <= directions or (self.client and lacks)
-        return bool(self.errors) or cut
+        return self.stopped or cut
 
-    def lacks_only_its_end(self) -> bool:
-        """Whether nothing is missing but the last line: the summary has both ends, so the other end has reported."""
-        directions = {direction for direction, _end in self.summaries}
-        pairs = {(direction, end) for direction in directions for end in (SENDER, RECEIVER)}
-        seen = {row.direction for row in self.intervals.rows if row.rate > 0 and not row.omitted}
-        return not (self.errors or self.ended) and bool(pairs) and pairs <= self.summaries.keys() and seen <= directions
+    def summarised(self) -> set[str]:
+        """Return the directions whose summary counts, of a test that was not stopped.
+
+        It is that of the receiving end, or one of the sender over more time than the intervals in the output.
+        """
+        return {
+            direction
+            for (direction, end), row in self.summaries.items()
+            if not self.stopped
+            and (end == RECEIVER or self.intervals.seconds(direction) < SHOWN * (row.stop - row.start))
+        }
 
     def figures(self, *, broken_off: bool) -> list[Figure]:
-        """Return the figures: of the summary or, if that is unreliable, the mean of the intervals, if there are any."""
-        means = self.intervals.mean() if broken_off and not self.lacks_only_its_end() else []
-        if means or self.errors:
+        """Return the figures: of the summary or, of a direction that lacks it, the mean of its intervals, if any."""
+        whole = self.summarised()
+        means = self.intervals.mean(without=whole) if broken_off else []
+        if self.errors or (means and not whole):
             return means
-        return summary_figures(list(self.summaries.values())) + self.cpu
+        rows = [row for (direction, _end), row in self.summaries.items() if not means or direction in whole]
+        return summary_figures(rows) + means + self.cpu
 
     def error_notes(self) -> list[str]:
         """Return the errors as iperf3 prints them, each with an explanation."""
@@ -280,7 +301,7 @@ _BINARY = {"": 1.0, "K": 2.0**10, "M": 2.0**20, "G": 2.0**30, "T": 2.0**40}
 _PREFIXES = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 _NUMBER = r"\d{1,18}(?:\.\d{1,9})?"
 _ROW = re.compile(
-    r"\[ {0,3}(?P<id>\d{1,6}|SUM)\](?:\[(?P<role>[TR]X)-[CS]\])? {1,4}"
+    r"\[ {0,3}(?P<id>\d{1,6}|SUM)\](?:\[(?P<role>[TR]X)-(?P<side>[CS])\])? {1,4}"
     rf"(?P<start>{_NUMBER})- {{0,4}}(?P<stop>{_NUMBER}) {{1,4}}sec {{1,4}}"
     rf"(?P<size>{_NUMBER} [KMGT]?Bytes) {{1,4}}(?P<rate>{_NUMBER} [KMGT]?(?:bits|Bytes))/sec(?P<rest>.{{0,120}})"
 )
@@ -387,7 +408,7 @@ class TextReader:
                 self._sends = _SENDS.fullmatch(line.rstrip()) is not None
         elif stripped.startswith("Reverse mode, remote host "):
             self._sends = False
-        elif stripped.startswith("Server listening on"):
+        elif stripped.startswith(("Server listening on", "Accepted connection from")):
             self.transcript.client = False
         elif _SENT.match(line):
             self._sent()
@@ -418,6 +439,7 @@ class TextReader:
     def _take(self, match: re.Match[str]) -> list[Sample]:
         """Parse a row: the sum if there are several streams in its direction, else the one stream."""
         streams = self._connections // 2 if match["role"] else self._connections
+        self.transcript.client &= match["side"] != "S"
         self._summed |= match["id"] == "SUM"
         if match["id"] != "SUM" and self._summed:
             return []

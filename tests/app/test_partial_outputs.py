@@ -9,6 +9,7 @@ import pytest
 from app.outputs.files import judged_bytes
 from app.outputs.judging import JudgedOutput
 from app.outputs.recognition import recognise
+from suites.outputs import CACHE_DROPPED
 from suites.verdict import Trust
 
 DATA = Path(__file__).parents[1] / "data"
@@ -299,3 +300,197 @@ def test_the_range_of_hyperfine_without_its_runs_is_read() -> None:
     alone = only(RANGE.splitlines()[1])
     assert (value(alone, "time_min"), value(alone, "time_mean")) == (0.011, None)
     assert "mean is missing" in next(each.measured for each in alone.verdict.findings if each.id == "output-incomplete")
+
+
+LONG_BOTH_WAYS = """\
+[  6][TX-S] 153320.00-153321.00 sec   312 MBytes  2.62 Gbits/sec            227543
+[  5][RX-S] 153321.00-153322.00 sec   509 MBytes  4.27 Gbits/sec  0.001 ms  62207/432494 (14%)
+[  6][TX-S] 153321.00-153322.00 sec   321 MBytes  2.69 Gbits/sec            233730
+[  5][RX-S] 153322.00-153323.00 sec   511 MBytes  4.29 Gbits/sec  0.001 ms  61612/433844 (14%)
+- - - - - - - - - - - - - - - - - - - - - - - - -
+[ ID][Role] Interval           Transfer     Bitrate         Jitter    Lost/Total Datagrams
+[  5][RX-S]   0.00-153323.00 sec  68.3 TBytes  3.92 Gbits/sec  0.001 ms  6568527827/58732443141 (11%)  receiver
+"""
+
+
+def test_a_summary_counts_for_its_direction_whatever_rows_are_shown() -> None:
+    one = only(LONG_BOTH_WAYS)
+    assert value(one, "throughput", direction="send", end="receiver") == 3.92e9
+    assert value(one, "throughput", direction="receive", end="sender") == pytest.approx(2.655e9)
+    (incomplete,) = (each for each in one.verdict.findings if each.id == "output-incomplete")
+    assert re.search("figure of receive .* mean of the 2 s", incomplete.measured)
+    assert one.record.plan.steps[0].values["time"] == 86_400  # the longest that can be set
+
+
+ROWS = """\
+$ iperf3 -c 192.0.2.1 -t 10
+Connecting to host 192.0.2.1, port 5291
+[ ID] Interval           Transfer     Bitrate         Retr  Cwnd
+[  4]   0.00-1.00   sec  84.8 MBytes   711 Mbits/sec    2   1.41 KBytes
+[  4]   1.00-2.00   sec  85.0 MBytes   713 Mbits/sec    1   1.41 KBytes
+"""
+SENT_SUMMARY = "[  4]   0.00-10.00  sec   900 MBytes   755 Mbits/sec   12             sender\n"
+
+
+def test_rows_without_their_summary_are_not_called_a_test_that_ended_early() -> None:
+    one = only(ROWS)
+    assert value(one, "throughput", end="sender") == pytest.approx(712e6)
+    notes = " ".join(one.found.output.parsed.notes)
+    assert re.search("figure is the mean of the 2 s", notes)
+    assert "ended early" not in notes
+    whole = only(ROWS + SENT_SUMMARY)  # of ten seconds, of which two are shown
+    assert value(whole, "throughput", end="sender") == 755e6
+    assert "mean" not in " ".join(whole.found.output.parsed.notes)
+
+
+def test_the_port_that_iperf3_prints_is_read() -> None:
+    assert only(ROWS).record.plan.steps[0].values["port"] == 5291
+    document = (DATA / "iperf3/3.12/tcp_json.stdout").read_text()
+    asked = re.sub(r'("connecting_to":[^}]*"port":\s*)\d+', r"\g<1>5291", document)
+    assert asked != document
+    assert only(asked).record.plan.steps[0].values["port"] == 5291
+    server = only((DATA / "iperf3/3.12/server_tcp_json.stdout").read_text())
+    assert server.record.plan.steps[0].values["port"] == 5333
+
+
+def test_a_received_rate_is_not_the_requested_one() -> None:
+    server = (DATA / "iperf3/3.12/udp_text.server.out").read_text()
+    assert only(server).record.plan.steps[0].values["bitrate"] == 1.0  # what arrives whole at the default was sent so
+    in_seconds = server.replace(" 128 KBytes  1.05 Mbits", "87.3 KBytes   715 Kbits")
+    slow = only(in_seconds.replace("256 KBytes  1.05 Mbits", "175 KBytes   715 Kbits"))
+    assert value(slow, "throughput", end="receiver") == 715e3
+    assert slow.record.plan.steps[0].values["bitrate"] == 0
+    assert slow.verdict.limited_by is None
+
+
+TWO_REPORTS = """\
+**Unpatched**
+read : io=102120KB, bw=618740 B/s, iops=151 , runt=169006msec
+slat (usec): min=275 , max=87560 , avg=6571.88, stdev=2799.57
+
+write: io=102680KB, bw=622133 B/s, iops=151 , runt=169006msec
+slat (usec): min=2 , max=196 , avg=24.66, stdev=20.35
+
+**Patched**
+read : io=102864KB, bw=504885 B/s, iops=123 , runt=208627msec
+slat (usec): min=0 , max=120 , avg= 1.65, stdev= 3.46
+
+write: io=101936KB, bw=500330 B/s, iops=122 , runt=208627msec
+slat (usec): min=0 , max=131 , avg= 1.85, stdev= 3.27
+"""
+
+
+def test_reports_of_fio_without_heads_are_results_with_the_words_above_them() -> None:
+    found = outputs(TWO_REPORTS)
+    assert [one.found.output.name for one in found] == ["Unpatched", "Patched"]
+    assert [value(one, "iops", operation="read") for one in found] == [151, 123]
+    assert [value(one, "iops", operation="write") for one in found] == [151, 122]
+    assert [one.found.output.seconds for one in found] == [169.006, 208.627]
+    lines = TWO_REPORTS.splitlines()
+    other_ways = outputs("\n".join((lines[0], *lines[4:9])))  # what was written, then what was read
+    assert [(one.found.output.name, value(one, "iops")) for one in other_ways] == [("Unpatched", 151), ("Patched", 123)]
+    bare = outputs(re.sub(r"(?m)^\*.*\n", "", TWO_REPORTS))
+    assert [value(one, "iops", operation="read") for one in bare] == [151, 123]
+
+
+def test_a_job_that_was_started_again_is_no_clone_of_the_first() -> None:
+    text = (DATA / "fio/3.7/normal_final.stdout").read_text()
+    report = text[text.index("job1: (groupid=0") :]
+    again = re.sub(r"pid=\d+", "pid=99999", report)
+    (one,) = outputs(report)
+    figures = [each.found.output.parsed.figures for each in outputs(report + again)]
+    assert figures == [one.found.output.parsed.figures] * 2
+    assert len(outputs(report * 2)) == 1  # as --status-interval repeats them
+
+
+COPY = "104857600 bytes (105 MB, 100 MiB) copied, {} s, {} MB/s\n"
+RECORDS = "10240+0 records in\n10240+0 records out\n"
+
+
+def test_the_size_of_a_copy_is_what_was_copied() -> None:
+    one = only("$ dd if=/dev/zero of=test.img bs=10k count=10k\n" + COPY.format(1.72939, 60.6))
+    assert (one.record.plan.steps[0].values["count"], one.record.plan.steps[0].values["block_size"]) == (10240, 10240)
+    (unflushed,) = (each for each in one.verdict.findings if each.id == "unflushed-write")
+    assert "100 MiB are written" in unflushed.measured
+    to_the_end = only("$ dd if=disk.img of=/dev/null bs=1M iflag=direct\n" + COPY.format(1.72939, 60.6))
+    assert to_the_end.record.plan.steps[0].values["count"] == 100
+    in_part = only("$ dd if=/dev/urandom of=test.img bs=1M count=1000\n" + COPY.format(1.72939, 60.6))
+    assert "copied-in-part" in ids(in_part)
+
+
+def test_a_copy_is_as_long_as_dd_printed() -> None:
+    line = "$ dd if=disk.img of=/dev/null bs=10k count=10k iflag=direct\n"
+    assert not {"short-runtime", "too-brief"} & ids(only(line + COPY.format(1.72939, 60.6)))
+    assert "too-brief" in ids(only(line + COPY.format(0.0727784, 1440)))
+
+
+@pytest.mark.parametrize(
+    "dropped",
+    [
+        "# echo 3 > /proc/sys/vm/drop_caches",
+        "$ sync; echo 1 | sudo tee /proc/sys/vm/drop_caches",
+        "$ sudo /sbin/sysctl -w vm.drop_caches=3",
+    ],
+)
+def test_a_page_cache_that_was_dropped_serves_no_reads_of_dd(dropped: str) -> None:
+    read = "$ dd if=disk.img of=/dev/null bs=10k count=10k\n" + COPY.format(1.72939, 60.6)
+    assert "cache-unknown" in ids(only(read))
+    cold = only(f"{dropped}\n{read}")
+    assert ids(cold) == {"measured-elsewhere", "read-rate", "small-blocks"}
+    assert any(note.startswith(CACHE_DROPPED) for note in cold.found.output.parsed.notes)
+    first, second = outputs(f"{dropped}\n{read}{read}")  # the second reads what the first has cached
+    assert "cache-unknown" not in ids(first)
+    assert "cache-unknown" in ids(second)
+    write = read.replace("if=disk.img of=/dev/null", "if=/dev/zero of=disk.img")
+    assert "unflushed-write" in ids(only(f"{dropped}\n{write}"))
+
+
+OLD_IOPING = """\
+--- / (ext4 /dev/dm-0) ioping statistics ---
+{} requests completed in 3.00 s, 2.08 k iops, 8.15 MiB/s
+min/avg/max/mdev = 288 us / 479 us / 752 us / 169 us
+"""
+
+
+def test_requests_and_their_rate_are_what_ioping_printed() -> None:
+    one = only(OLD_IOPING.format(4))
+    assert (value(one, "requests"), value(one, "iops_without_pauses")) == (4, 2080)
+    values = one.record.plan.steps[0].values
+    assert (values["count"], values["interval"]) == (4, 1.0)
+    (few,) = (each for each in one.verdict.findings if each.id == "few-requests")
+    assert few.measured.startswith("4 requests")
+    assert "few-requests" not in ids(only(OLD_IOPING.format("2.2 k")))
+    alone = only("10 requests completed in 9.0 s, 233 iops, 233.1 MiB/s\n")
+    assert value(alone, "iops_without_pauses") == 233
+    assert "output-incomplete" in ids(alone)
+
+
+SIZE_BOUND = "  write: IOPS=20.0k, BW=78.1MiB/s (81.9MB/s)({}msec); 0 zone resets\n"
+
+
+@pytest.mark.parametrize(
+    ("done", "finding"), [("80.0KiB/1", "too-brief"), ("160MiB/2052", "short-runtime"), ("1603MiB/20520", None)]
+)
+def test_a_job_without_a_runtime_is_as_short_as_fio_printed(done: str, finding: str | None) -> None:
+    found = ids(only(SIZE_BOUND.format(done))) & {"too-brief", "short-runtime"}
+    assert found == ({finding} if finding else set())
+
+
+def test_mean_and_percentile_of_other_kinds_of_latency_are_named() -> None:
+    one = only("""\
+Rand-Read-4K: (groupid=4, jobs=1): err= 0: pid=25889: Sat Oct  7 20:49:46 2017
+  read : io=22504KB, bw=384042B/s, iops=93, runt= 60004msec
+    slat (usec): min=5, max=9300, avg=2018.98, stdev= 7.17
+    clat (usec): min=142, max=327710, avg=10639.50, stdev=17862.58
+     lat (usec): min=159, max=327718, avg=12658.76, stdev=17862.45
+    clat percentiles (msec):
+     |  1.00th=[    3],  5.00th=[    4], 10.00th=[    4], 20.00th=[    5],
+     | 99.00th=[  130], 99.50th=[  135], 99.90th=[  147], 99.95th=[  206],
+""")
+    assert re.search(r"12\.7 ms .*, completion latency p99 130 ms", one.verdict.summary)
+
+
+def test_what_an_unstated_option_may_change_is_a_finding() -> None:
+    one = only(SIZE_BOUND.format("1603MiB/20520"))
+    assert one.deciding == ("direct",)
+    assert "unflushed-write" in ids(one)

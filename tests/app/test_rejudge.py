@@ -22,8 +22,9 @@ from app.verdict.listing import listed
 from app.verdict.stored import seen_by_the_run
 from suites.checks import CheckOutcome, after_check
 from suites.evidence import TrialCheck, TrialEvidence
+from suites.ioping import REQUESTS
 from suites.verdict import Trust
-from suites.vocab import Severity
+from suites.vocab import Figure, Severity
 from tests.app import run_events
 from tests.app.stores import RUN, record
 from tests.app.test_calibration import calibration
@@ -292,8 +293,8 @@ def test_locked_runs_are_judged_and_a_library_that_cannot_be_written_is_not(
     assert upgraded.load(VALID).recall is not None
 
 
-def reads_otherwise(monkeypatch: pytest.MonkeyPatch, factor: float) -> None:
-    """Let the parser read the first figure of each result otherwise."""
+def reads_otherwise(monkeypatch: pytest.MonkeyPatch, factor: float, added: tuple[Figure, ...] = ()) -> None:
+    """Let the parser read the first figure of each result otherwise, and those of `added` as well."""
 
     def read(text: str, between: Between) -> Recognition:
         found = recognise(text, between)
@@ -301,7 +302,7 @@ def reads_otherwise(monkeypatch: pytest.MonkeyPatch, factor: float) -> None:
         for one in found.found:
             parsed = one.output.parsed
             first = replace(parsed.figures[0], value=parsed.figures[0].value * factor)
-            parsed = replace(parsed, figures=(first, *parsed.figures[1:]))
+            parsed = replace(parsed, figures=(first, *parsed.figures[1:], *added))
             outputs.append(replace(one, output=replace(one.output, parsed=parsed)))
         return replace(found, found=tuple(outputs))
 
@@ -324,6 +325,15 @@ def test_an_imported_file_that_is_read_otherwise_now_makes_its_figures_doubtful(
     assert figure.metric.title in finding.measured
     assert now.verdict is not None
     assert now.verdict.summary.startswith("Doubtful: ")
+
+
+def test_a_figure_that_is_read_in_addition_makes_no_doubt(
+    upgraded: Workstation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads_otherwise(monkeypatch, 1.0, (Figure(REQUESTS, 4.0),))
+    (one,) = (one for one in upgraded.rejudge() if one.run == IMPORTED)
+    assert one.recall is None
+    assert "read-otherwise" not in {each.id for each in listed(upgraded.load(IMPORTED))}
 
 
 def test_an_imported_run_whose_file_is_gone_keeps_its_verdict(upgraded: Workstation) -> None:

@@ -156,7 +156,7 @@ def test_a_servers_summary_that_lacks_a_direction_was_cut_off() -> None:
     assert read(b"".join(lines)).complete
     found = read(b"".join(lines[:-1]))
     assert not found.complete
-    assert found.notes[-1].startswith(MESSAGES["the_test_did_not_reach_its"])
+    assert found.notes[-1].startswith(MESSAGES["the_output_lacks_iperf3_s"])
 
 
 def test_reverse_is_told_even_without_intervals() -> None:
