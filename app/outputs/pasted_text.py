@@ -21,6 +21,7 @@ _CONTROLS = re.compile(r"\x1b\[[0-?]{0,32}[ -/]{0,4}[@-~]|\x1b\][^\x07\x1b]{0,51
 """Escape sequences of terminals (ECMA-48): CSI, OSC and those of two characters."""
 
 _INVISIBLE = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\u200b-\u200f\u2060\ufeff]")
+EVERY = 20_000
 _RETURNS = re.compile(r"\r+\n")
 _WITHIN_LINE = re.compile(r"[\r\v\f]")
 _SPACES = re.compile(r"[\u00a0\u2000-\u200a\u202f\u205f\u3000]")
@@ -60,15 +61,20 @@ def decoded(data: bytes) -> str:
         return data.decode("latin-1")
 
 
-def lines_of(text: str) -> list[Line]:
+def lines_of(text: str, between: Callable[[], None] = lambda: None) -> list[Line]:
     """Return the lines of `text` without what a terminal does not show, and without the encoding of a mail.
 
-    A line that a carriage return overwrites has the number of the line that it is in.
+    A line that a carriage return overwrites has the number of the line that it is in. `between` is called every
+    EVERY lines; what it raises ends that.
     """
     text = _RETURNS.sub("\n", _SPACES.sub(" ", _CONTROLS.sub("", text)))
     whole = text.split("\n" if "\n" in text else "\r")
-    lines = ((number, part) for number, line in enumerate(whole, 1) for part in _WITHIN_LINE.split(line))
-    return _of_mail([Line(number, _INVISIBLE.sub("", part).rstrip()) for number, part in lines])
+    lines: list[Line] = []
+    for number, line in enumerate(whole, 1):
+        if number % EVERY == 1:
+            between()
+        lines += [Line(number, _INVISIBLE.sub("", part).rstrip()) for part in _WITHIN_LINE.split(line)]
+    return _of_mail(lines)
 
 
 def plain(lines: Sequence[Line]) -> list[Line]:

@@ -240,7 +240,7 @@ def recognise(text: str, between: Between = go_on) -> Recognition:
     As it is; without the encodings of mail, HTML and strings; each of these without prefixes; the best of them with the
     lines rejoined that a mail program or a terminal broke. The beginning of a long text decides if it has a result.
     """
-    lines = lines_of(text)
+    lines = lines_of(text, between)
     best = _best_reading(lines[:MOST_TRIED], between)
     if len(lines) > MOST_TRIED:
         best = _read_in(best.way, lines, between) if best.read.found else _best_reading(lines, between)

@@ -83,7 +83,7 @@ def _at_heads(read: ReadOutput, head: re.Pattern[str]) -> ReadOutput:
         for one in read(text, command):
             first = at < 0
             at = next((number for number, job in heads if number > at and one.name.endswith(job)), max(at, 0))
-            yield replace(one, line=0 if first else at)
+            yield replace(one, line=one.line or (0 if first else at))
 
     return placing
 
@@ -278,11 +278,12 @@ def _read_text_output(text: str, command: str | None) -> Iterator[ToolOutput]:
         if not any(_DIRECTION.match(line) for line in text.splitlines()):
             yield from _of_groups(text, command)
             return
-        parts = list(_without_heads(text))
+        parts, before = list(_without_heads(text)), 0
         for words, part in parts:
             whole = f"{_UNNAMED}\n{part}"
             for one in _of_report(read_text(whole.splitlines()), whole, command, {}):
-                yield replace(one, name=words or one.name) if len(parts) > 1 else one
+                yield replace(one, name=words or one.name, line=before) if len(parts) > 1 else one
+            before += 1 + part.count("\n")
         return
     plain = [_CLIENT.sub("", line, count=1) for line in text.splitlines()]
     headers = [line for line in plain if _HEADER.match(line.strip())]

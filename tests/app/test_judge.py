@@ -470,6 +470,7 @@ def test_a_server_on_the_host_of_the_client_is_named(command: str, output: str, 
     assert one.record.plan.steps[0].values["server"] == "named"
 
 
+HEADLESS = "Unpatched:\n  read: IOPS=151, BW=605KiB/s (619kB/s)(35.5MiB/60053msec)\n  write: IOPS=151, BW=608KiB/s"
 FIO_JSON = captured("fio/2.21/json_final.stdout")
 CLOSED = "1073741824 bytes (1.1 GB, 1.0 GiB) copied, 1.2{} s, 894 MB/s"
 IOPING = "--- / (ext4 /dev/dm-0) ioping statistics ---\nmin/avg/max/mdev = 288 us / 479 us / 752 us / 169 us"
@@ -483,6 +484,7 @@ IOPING = "--- / (ext4 /dev/dm-0) ioping statistics ---\nmin/avg/max/mdev = 288 u
         ((PGBENCH, PGBENCH), "transaction type"),
         ((FIO_JSON, FIO_JSON.replace('"jobname" : "', '"jobname" : "other-')), "{"),
         ((FAST_JOB, FAST_JOB.replace("r: (", "s: (")), ("r: (", "s: (")),
+        ((HEADLESS, HEADLESS.replace("Unpatched", "Patched")), "  read:"),
     ],
 )
 @pytest.mark.parametrize("between", ["\n", "\nOn the block device (`x`)\n\n```\n", "\r\n\r\nprose\r\n"])

@@ -200,6 +200,108 @@ def test_a_block_size_that_the_output_does_not_state_is_no_contradiction() -> No
     assert "rate-against-block" not in ids(one)
 
 
+LIVE_ROWS = {
+    "sysbench OLTP": """\
+[ 93s ] thds: 56 tps: 43.00 qps: 1397.23 (r/w/o: 645.10/662.11/90.01) lat (ms,95%): 2680.11 err/s 1.00 reconn/s: 0.00
+[ 94s ] thds: 56 tps: 45.00 qps: 1370.99 (r/w/o: 622.00/646.00/103.00) lat (ms,95%): 2539.17 err/s 1.00 reconn/s: 0.00
+""",
+    "sysbench OLTP of 0.5": """\
+[  10s] threads: 16, tps: 42.00, reads: 9.00, writes: 4.00, response time: 6.10ms (95%), errors: 0.00, reconnects:  0.00
+[  30s] threads: 16, tps: 45.00, reads: 9.00, writes: 4.00, response time: 6.10ms (95%), errors: 0.00, reconnects:  0.00
+""",
+    "sysbench file I/O": """\
+[ 1s ] reads: 40.00 MiB/s writes: 0.00 MiB/s fsyncs: 0.00/s latency (ms,95%): 1.00
+[ 2s ] reads: 48.00 MiB/s writes: 0.00 MiB/s fsyncs: 0.00/s latency (ms,95%): 1.00
+""",
+    "sysbench memory": "[ 1s ] 40.00 MiB/sec\n[ 2s ] 48.00 MiB/sec\n",
+    "sysbench CPU": """\
+$ sysbench cpu --report-interval=1 run
+[ 1s ] thds: 1 eps: 40.00 lat (ms,95%): 1.00
+[ 2s ] thds: 1 eps: 48.00 lat (ms,95%): 1.00
+""",
+    "pgbench": """\
+progress: 5.0 s, 40.0 tps, lat 9.9 ms stddev 1.0, 0 failed
+progress: 10.0 s, 48.0 tps, lat 9.9 ms stddev 1.0
+""",
+    "ioping": """\
+4 KiB <<< . (ext4 /dev/vda 252.0 GiB): request=1 time=565.3 us (warmup)
+4 KiB <<< . (ext4 /dev/vda 252.0 GiB): request=2 time=40 us
+4 KiB <<< . (ext4 /dev/vda 252.0 GiB): request=3 time=48 us
+""",
+}
+
+
+@pytest.mark.parametrize("name", LIVE_ROWS)
+def test_live_lines_without_a_summary_give_their_mean(name: str) -> None:
+    one = only(LIVE_ROWS[name])
+    assert one.found.format in name
+    assert one.found.output.parsed.figures[0].value == pytest.approx(44)
+    (incomplete,) = (each for each in one.verdict.findings if each.id == "output-incomplete")
+    assert "summary is missing" in incomplete.measured
+
+
+def test_live_lines_of_events_do_not_name_the_test() -> None:
+    one = only(LIVE_ROWS["sysbench CPU"].partition("\n")[2])
+    assert one.verdict.trust is Trust.UNDECIDED
+    assert "do not name the test" in one.verdict.summary
+
+
+def test_an_unread_part_is_no_table_and_names_what_is_missing() -> None:
+    text = "SQL statistics:,5\n    queries performed:,5\n    transactions: 5,1\n"
+    file = judged_bytes("paste", text.encode())
+    (unread,) = recognise(text).unread
+    assert not file.unmapped
+    assert unread.notes
+    assert f"{unread.format} in line 1" in file.problem
+    assert unread.notes in file.problem
+
+
+@pytest.mark.parametrize("name", ["sysbench/1.0.20/cpu_default", "ioping/1.3/default"])
+def test_decimal_commas_that_no_tool_prints_are_named(name: str) -> None:
+    text = (DATA / f"{name}.stdout").read_text().replace(".", ",")
+    (one,) = outputs(text)
+    assert not one.found.output.parsed.complete
+    assert "commas" in one.found.output.parsed.notes[0]
+    assert one.verdict.trust is not Trust.INVALID
+
+
+FIO_JSON = (DATA / "fio/2.21/json_final.stdout").read_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        (re.sub(r'("bw_mean"\s*:) [\d.]+', r"\1 nan", FIO_JSON), "line 76"),
+        (re.sub(r'("iops"\s*:) [\d.]+', r"\1 NaN", FIO_JSON), "NaN"),
+        (re.sub(r'("iops"\s*:) [\d.]+', r"\1 1e999", FIO_JSON), "1e999"),
+        (FIO_JSON.rstrip()[:-1] + ",}", "line 248"),
+        ('{"fio version":"fio-3.33","jobs":' + "[" * 10_000 + "]" * 10_000 + "}", "deep"),
+    ],
+)
+def test_a_document_that_is_no_json_is_named_with_its_error(text: str, seen: str) -> None:
+    problem = judged_bytes("paste", f"Results:\n\n{text}".encode()).problem
+    assert f"fio JSON in line {3}" in problem
+    assert seen.replace("76", "78").replace("248", "250") in problem
+
+
+@pytest.mark.parametrize(("kind", "named"), [("zip", "ZIP"), ("tar", "tar"), ("gztar", "tar"), ("xztar", "xz")])
+def test_an_archive_of_outputs_is_named(kind: str, named: str, tmp_path: Path) -> None:
+    path = Path(shutil.make_archive(str(tmp_path / "all"), kind, DATA / "ioping/1.3"))
+    file = judged_bytes("all", path.read_bytes())
+    assert not file.outputs
+    assert named in file.problem
+
+
+RANGE = "  Time (mean ± σ):     590.1 ms ± 304.8 ms\n  Range (min … max):    11.0 ms … 765.1 ms\n"
+
+
+def test_the_range_of_hyperfine_without_its_runs_is_read() -> None:
+    assert (value(only(RANGE), "time_min"), value(only(RANGE), "time_max")) == (0.011, 0.7651)
+    alone = only(RANGE.splitlines()[1])
+    assert (value(alone, "time_min"), value(alone, "time_mean")) == (0.011, None)
+    assert "mean is missing" in next(each.measured for each in alone.verdict.findings if each.id == "output-incomplete")
+
+
 LONG_BOTH_WAYS = """\
 [  6][TX-S] 153320.00-153321.00 sec   312 MBytes  2.62 Gbits/sec            227543
 [  5][RX-S] 153321.00-153322.00 sec   509 MBytes  4.27 Gbits/sec  0.001 ms  62207/432494 (14%)
@@ -392,105 +494,3 @@ def test_what_an_unstated_option_may_change_is_a_finding() -> None:
     one = only(SIZE_BOUND.format("1603MiB/20520"))
     assert one.deciding == ("direct",)
     assert "unflushed-write" in ids(one)
-
-
-LIVE_ROWS = {
-    "sysbench OLTP": """\
-[ 93s ] thds: 56 tps: 43.00 qps: 1397.23 (r/w/o: 645.10/662.11/90.01) lat (ms,95%): 2680.11 err/s 1.00 reconn/s: 0.00
-[ 94s ] thds: 56 tps: 45.00 qps: 1370.99 (r/w/o: 622.00/646.00/103.00) lat (ms,95%): 2539.17 err/s 1.00 reconn/s: 0.00
-""",
-    "sysbench OLTP of 0.5": """\
-[  10s] threads: 16, tps: 42.00, reads: 9.00, writes: 4.00, response time: 6.10ms (95%), errors: 0.00, reconnects:  0.00
-[  30s] threads: 16, tps: 45.00, reads: 9.00, writes: 4.00, response time: 6.10ms (95%), errors: 0.00, reconnects:  0.00
-""",
-    "sysbench file I/O": """\
-[ 1s ] reads: 40.00 MiB/s writes: 0.00 MiB/s fsyncs: 0.00/s latency (ms,95%): 1.00
-[ 2s ] reads: 48.00 MiB/s writes: 0.00 MiB/s fsyncs: 0.00/s latency (ms,95%): 1.00
-""",
-    "sysbench memory": "[ 1s ] 40.00 MiB/sec\n[ 2s ] 48.00 MiB/sec\n",
-    "sysbench CPU": """\
-$ sysbench cpu --report-interval=1 run
-[ 1s ] thds: 1 eps: 40.00 lat (ms,95%): 1.00
-[ 2s ] thds: 1 eps: 48.00 lat (ms,95%): 1.00
-""",
-    "pgbench": """\
-progress: 5.0 s, 40.0 tps, lat 9.9 ms stddev 1.0, 0 failed
-progress: 10.0 s, 48.0 tps, lat 9.9 ms stddev 1.0
-""",
-    "ioping": """\
-4 KiB <<< . (ext4 /dev/vda 252.0 GiB): request=1 time=565.3 us (warmup)
-4 KiB <<< . (ext4 /dev/vda 252.0 GiB): request=2 time=40 us
-4 KiB <<< . (ext4 /dev/vda 252.0 GiB): request=3 time=48 us
-""",
-}
-
-
-@pytest.mark.parametrize("name", LIVE_ROWS)
-def test_live_lines_without_a_summary_give_their_mean(name: str) -> None:
-    one = only(LIVE_ROWS[name])
-    assert one.found.format in name
-    assert one.found.output.parsed.figures[0].value == pytest.approx(44)
-    (incomplete,) = (each for each in one.verdict.findings if each.id == "output-incomplete")
-    assert "summary is missing" in incomplete.measured
-
-
-def test_live_lines_of_events_do_not_name_the_test() -> None:
-    one = only(LIVE_ROWS["sysbench CPU"].partition("\n")[2])
-    assert one.verdict.trust is Trust.UNDECIDED
-    assert "do not name the test" in one.verdict.summary
-
-
-def test_an_unread_part_is_no_table_and_names_what_is_missing() -> None:
-    text = "SQL statistics:,5\n    queries performed:,5\n    transactions: 5,1\n"
-    file = judged_bytes("paste", text.encode())
-    (unread,) = recognise(text).unread
-    assert not file.unmapped
-    assert unread.notes
-    assert f"{unread.format} in line 1" in file.problem
-    assert unread.notes in file.problem
-
-
-@pytest.mark.parametrize("name", ["sysbench/1.0.20/cpu_default", "ioping/1.3/default"])
-def test_decimal_commas_that_no_tool_prints_are_named(name: str) -> None:
-    text = (DATA / f"{name}.stdout").read_text().replace(".", ",")
-    (one,) = outputs(text)
-    assert not one.found.output.parsed.complete
-    assert "commas" in one.found.output.parsed.notes[0]
-    assert one.verdict.trust is not Trust.INVALID
-
-
-FIO_JSON = (DATA / "fio/2.21/json_final.stdout").read_text()
-
-
-@pytest.mark.parametrize(
-    ("text", "seen"),
-    [
-        (re.sub(r'("bw_mean"\s*:) [\d.]+', r"\1 nan", FIO_JSON), "line 76"),
-        (re.sub(r'("iops"\s*:) [\d.]+', r"\1 NaN", FIO_JSON), "NaN"),
-        (re.sub(r'("iops"\s*:) [\d.]+', r"\1 1e999", FIO_JSON), "1e999"),
-        (FIO_JSON.rstrip()[:-1] + ",}", "line 248"),
-        ('{"fio version":"fio-3.33","jobs":' + "[" * 10_000 + "]" * 10_000 + "}", "deep"),
-    ],
-)
-def test_a_document_that_is_no_json_is_named_with_its_error(text: str, seen: str) -> None:
-    problem = judged_bytes("paste", f"Results:\n\n{text}".encode()).problem
-    assert f"fio JSON in line {3}" in problem
-    assert seen.replace("76", "78").replace("248", "250") in problem
-
-
-@pytest.mark.parametrize(("kind", "named"), [("zip", "ZIP"), ("tar", "tar"), ("gztar", "tar"), ("xztar", "xz")])
-def test_an_archive_of_outputs_is_named(kind: str, named: str, tmp_path: Path) -> None:
-    path = Path(shutil.make_archive(str(tmp_path / "all"), kind, DATA / "ioping/1.3"))
-    file = judged_bytes("all", path.read_bytes())
-    assert not file.outputs
-    assert named in file.problem
-
-
-RANGE = "  Time (mean ± σ):     590.1 ms ± 304.8 ms\n  Range (min … max):    11.0 ms … 765.1 ms\n"
-
-
-def test_the_range_of_hyperfine_without_its_runs_is_read() -> None:
-    assert (value(only(RANGE), "time_min"), value(only(RANGE), "time_max")) == (0.011, 0.7651)
-    alone = only(RANGE.splitlines()[1])
-    assert (value(alone, "time_min"), value(alone, "time_mean")) == (0.011, None)
-    assert "mean is missing" in next(each.measured for each in alone.verdict.findings if each.id == "output-incomplete")
