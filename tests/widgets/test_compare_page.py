@@ -536,7 +536,7 @@ def test_a_long_table_measures_few_cells_of_it(qtbot: QtBot, monkeypatch: pytest
 
 def test_chips_of_many_runs_are_counted(qtbot: QtBot) -> None:
     chips = RunChips()
-    qtbot.addWidget(chips)
+    qtbot.addWidget(chips.area)  # which owns the chips
     run = RunSummary("one", "r.txt", "", ("elsewhere",), ("cpu",), State.DONE, "2026-01-12T08:00:00+00:00", None, 1)
     chips.show_runs([replace(run, id=f"run-{number}") for number in range(300)])
     assert len(chips.chips) == MOST_CHIPS
