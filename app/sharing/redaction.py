@@ -278,8 +278,11 @@ class Redaction:
                 self.add_text(value)
                 self._parameter(name, value)
                 kind = types.get(name, Type.TEXT)
-                for text in _VALUE_OF_LINE.findall(value) if kind is Type.LINES else [value] * (kind is Type.TEXT):
-                    self._words(text)
+                if kind is Type.TEXT:
+                    self._words(value)
+                elif kind is Type.LINES:
+                    for text in _VALUE_OF_LINE.findall(value):
+                        self._words(text)
         for by_host in step.by_host.values():
             for host in by_host:
                 self.add_host(host, None)

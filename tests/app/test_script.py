@@ -166,8 +166,6 @@ def test_files_peers_servers_and_hostile_words(workstation: Workstation, tmp_pat
 def test_an_interrupted_script_leaves_no_directory_and_no_server(
     workstation: Workstation, tmp_path: Path, shell: str, ends: signal.Signals
 ) -> None:
-    if shutil.which(shell) is None:
-        pytest.skip(f"{shell} is not installed")
     found = workstation.load("last")
     serve = ("sh", "-c", f"echo $$ > {tmp_path}/server; exec sleep 300")
     given = (Command(serve, Purpose.SERVE), Command(("sh", "-c", f"pwd > {tmp_path}/at; exec sleep 300")))

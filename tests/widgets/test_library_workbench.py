@@ -303,7 +303,7 @@ def test_a_page_is_built_without_repeated_changes_of_its_style(
     class Counter(QObject):
         changes = 0
 
-        def eventFilter(self, _watched: QObject, event: QEvent) -> bool:  # noqa: N802 (Qt's own)
+        def eventFilter(self, _watched: QObject, event: QEvent) -> bool:
             self.changes += event.type() is QEvent.Type.StyleChange
             return False
 

@@ -330,7 +330,7 @@ class _Watcher(QObject):
         super().__init__()
         self.shown: list[str] = []
 
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 (Qt's own)
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Look at one event."""
         if event.type() is QEvent.Type.Show and isinstance(watched, QWidget) and watched.isWindow():
             self.shown.append(type(watched).__name__)
