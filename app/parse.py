@@ -1,7 +1,8 @@
 """Parsing of captured output of a tool, without running it."""
 
+from app.outputs.found import MAXIMUM_SIZE
 from app.outputs.pasted_text import decoded
-from app.outputs.recognition import MAXIMUM_SIZE, recognise
+from app.outputs.recognition import recognise
 from suites.base import complete_values
 from suites.errors import BenchwrightError
 from suites.outputs import ParsedTrial, parse_whole

@@ -17,9 +17,9 @@ from app.cli.common import (
     show_part,
 )
 from app.outputs.files import JudgedFile, OutputText, judged_source, known_host, sources_in
+from app.outputs.found import MAXIMUM_SIZE
 from app.outputs.judged_json import judged_to_json
 from app.outputs.judging import JudgedOutput, KnownHost
-from app.outputs.recognition import MAXIMUM_SIZE
 from app.outputs.tables import MappingOf
 from app.services import Workstation
 from suites.quantities import figure_text, metric_text

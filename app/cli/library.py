@@ -267,7 +267,7 @@ def parse(suite: str, file: Path, *, as_json: bool) -> None:
 
 
 def _read(file: Path) -> bytes:
-    from app.outputs.recognition import MAXIMUM_SIZE
+    from app.outputs.found import MAXIMUM_SIZE
 
     if str(file) == "-":
         return sys.stdin.buffer.read(MAXIMUM_SIZE + 1)

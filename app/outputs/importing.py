@@ -27,10 +27,11 @@ from app.events import (
     VerdictReached,
 )
 from app.outputs.files import JudgedFile, Source, content_of, judged_bytes, sources_in
+from app.outputs.found import Between, go_on
 from app.outputs.judging import UNKNOWN_HOST, JudgedOutput, KnownHost, record_verdict
 from app.outputs.pasted_text import decoded
-from app.outputs.recognition import Between, go_on, is_loop
 from app.outputs.tables import MappingOf, has_mapping, no_mapping, stored_mapping
+from app.outputs.tool_lines import is_loop
 from app.plans.plan import Plan, Repetition, Step
 from app.records import ComputedVerdicts, NotCheckedOf, RunRecord
 from app.store.ownership import new_run_id

@@ -9,7 +9,7 @@ from app.checks.before import evaluate
 from app.checks.catalogue import of_starts
 from app.checks.elsewhere import CACHED, MEASURED_ELSEWHERE, is_read_cold
 from app.events import OutputSource, State, Trial
-from app.outputs.recognition import FoundOutput
+from app.outputs.found import FoundOutput
 from app.plans.plan import ELSEWHERE, QUICK_LOOK, Plan, Step
 from app.records import RunRecord, RunSummary, TrialRecord
 from app.verdict.steps import StepVerdict, step_verdict

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from app.outputs.recognition import FoundOutput
+from app.outputs.found import FoundOutput
 from suites.read_only.csv_table import SUITE, TableResult, header_of, read_table, table_results
 from suites.read_only.table_mapping import Decimal, TableError, TableMapping, mapping_of
 

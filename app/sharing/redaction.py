@@ -44,7 +44,7 @@ _CLOUD_ID = re.compile(
     r"|(?<=arn:)aws[\w-]*:[\w-]*:[\w-]*:\d{12}(?!\d)"
 )
 _CLOUD_NAME = re.compile(r"(?i)(?<!\w)(?:projects|resourceGroups|subscriptions|virtualMachines)/([\w.-]*\w)")
-_PATH = re.compile(r"(?<![\w/.-])(?:~[\w.-]*)?/[^\s\"'=:,;()<>|\\]+")
+_PATH = re.compile(r"(?<![\w/.-])(?!(?<=<)/\w+>)(?:~[\w.-]*)?/[^\s\"'=:,;()<>|\\]+")  # no closing tag
 _ACCOUNT = re.compile(r"(?<![\w.-])([A-Za-z_][\w.-]*)@([\w.-]*\w)")
 _URL = re.compile(r"://(?:([^\s/@:]+)(?::([^\s/@]+))?@)?(\[[^\]]+\]|[^\s/:?#\"']+)")
 _UNAME = re.compile(r"\bLinux (?:(?!\d+\.\d+)(\S+) \d+\.\d+|\d+\.\S+\s+\(([^\s()]+)\))|\b([\w.-]+): GNU/Linux")

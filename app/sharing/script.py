@@ -16,6 +16,7 @@ _NO_DIRECTORY = '"${TMPDIR:-/tmp}"'
 _HEAD = """\
 set -eu
 trials=${TRIALS:-%d}
+[ "$trials" -ge 1 ] 2>/dev/null || { echo "TRIALS is to be a whole number of at least 1, not '$trials'." >&2; exit 2; }
 directory=
 servers=
 stop() {

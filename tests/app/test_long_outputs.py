@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 
 from app.events import OutputSource
-from app.outputs import recognition
+from app.outputs import recognition, text_outputs
 from app.outputs.files import JudgedFile, judged_bytes
-from app.outputs.recognition import MOST_OUTPUTS, FoundOutput, recognise
+from app.outputs.found import MOST_OUTPUTS, FoundOutput
+from app.outputs.recognition import recognise
+from app.outputs.tool_lines import has_own
 
 DATA = Path(__file__).parents[1] / "data"
 CPU = (DATA / "sysbench/1.0.20/cpu_report_interval.stdout").read_text().splitlines()
@@ -17,8 +19,12 @@ FIRST_LIVE = next(index for index, line in enumerate(CPU) if line.startswith("[ 
 
 @pytest.fixture(autouse=True)
 def _little_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, lines in (("MOST_TRIED", 400), ("BLOCK", 600), ("MOST_COUNTED", 100)):
-        monkeypatch.setattr(recognition, name, lines)
+    for module, name, lines in (
+        (recognition, "MOST_TRIED", 400),
+        (recognition, "BLOCK", 600),
+        (text_outputs, "MOST_COUNTED", 100),
+    ):
+        monkeypatch.setattr(module, name, lines)
 
 
 def long_output(lines: int) -> list[str]:
@@ -72,11 +78,11 @@ def test_an_output_after_long_prose_is_found() -> None:
 
 
 def test_the_middle_of_an_endless_output_is_left_out_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recognition, "MOST_OF_ONE", 50)
+    monkeypatch.setattr(text_outputs, "MOST_OF_ONE", 50)
     (found,) = recognise("\n".join(long_output(1000))).found
     assert figures([found]) == figures(recognise("\n".join(CPU)).found)
     assert not found.output.parsed.complete
-    own = [number for number, line in enumerate(long_output(1000), 1) if recognition.has_own(line)]
+    own = [number for number, line in enumerate(long_output(1000), 1) if has_own(line)]
     assert f"{own[50]:,} to {own[-50] - 1:,}" in found.output.parsed.notes[0]
 
 

@@ -11,7 +11,8 @@ import pytest
 
 from app.checks.version import CHECKS_VERSION
 from app.events import FindingRaised, State
-from app.outputs.recognition import Between, Recognition, recognise
+from app.outputs.found import Between, Recognition
+from app.outputs.recognition import recognise
 from app.records import RunRecord
 from app.rejudging import history_text, rejudge
 from app.rejudging.recall_groups import notice_of, recall_groups

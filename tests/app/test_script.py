@@ -139,6 +139,24 @@ def test_the_script_starts_the_commands_of_the_run(workstation: Workstation, tmp
     assert f"enter {found.plan.steps[0].values['directory']}\n" in script.read_text()
 
 
+@pytest.mark.parametrize("trials", ["abc", "0", "1.5", "-1"])
+def test_a_number_of_trials_that_measures_nothing_is_refused(
+    workstation: Workstation, tmp_path: Path, trials: str
+) -> None:
+    script = script_text(workstation.load("last"))
+    ended = subprocess.run(
+        ["sh"],
+        check=False,
+        input=script,
+        env={"PATH": "/usr/bin:/bin", "TRIALS": trials},
+        cwd=tmp_path,
+        text=True,
+        capture_output=True,
+    )
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert "TRIALS" in ended.stderr
+
+
 def test_files_peers_servers_and_hostile_words(workstation: Workstation, tmp_path: Path) -> None:
     found = workstation.load("last")
     text = "END\n$(touch owned)\n'\n"

@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QComboBox, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.outputs import files
+from app.outputs.found import FoundOutput
 from app.outputs.judging import JudgedOutput, judged_output
-from app.outputs.recognition import FoundOutput
 from app.saved_mappings import MAPPINGS_FILE
 from app.services import Workstation
 from suites.read_only.table_mapping import Decimal, TableMapping

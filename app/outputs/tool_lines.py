@@ -1,0 +1,164 @@
+"""Lines that only a known tool prints, and command lines of such tools."""
+
+import re
+import shlex
+from dataclasses import dataclass
+from functools import cache, lru_cache
+
+from app.outputs.found import formats
+from suites import registry
+from suites.command.program_rules import name_of, starts
+from suites.command_line import lines_of as shell_commands
+from suites.command_line import without_prompts
+
+LONGEST_PREFIX = 200
+"""Characters of a line in which the text of a tool is sought."""
+
+_LONGEST_COMMAND = 8192
+"""Characters of a command line that is read."""
+
+_KNOWN, _LONGEST_KNOWN = 2**16, 400
+"""Lines whose meaning is remembered, and their characters at most: the readings of a text have most lines in common."""
+
+_OPTION = re.compile(r"-{1,2}[A-Za-z][\w-]*(?:[= ].*)?|\w{1,20}=\S+|\S+\.fio|run|prepare", re.ASCII)
+"""A word that follows a tool's name on its command line, but not in prose: an option, an operand, a job file."""
+
+_NAMED_VALUE = re.compile(r'[^{]*(?:"\s*:(?:\\t|[\s\[{"\\])*|[}\]],\s*)$')
+"""What precedes a value in a line of a document with several lines."""
+
+_NAMES = re.compile(r"[\w.-]+")
+"""What may be the name of a program."""
+
+_SHELL_WORDS = {"do", "then", "else", "{", "(", "+", "++"}
+"""Words before a command; set -x prints + before each."""
+
+_LOOPS = {"for", "while", "until", "xargs", "repeat"}
+
+_NOT_SOUGHT = -1
+
+
+@dataclass(slots=True)
+class _KnownLine:
+    """Whether only a tool has a line, and once sought, its command line and where text of a tool begins in it."""
+
+    is_own: bool
+    command: str | None = None
+    begins_at: int | None = _NOT_SOUGHT
+
+
+@lru_cache(_KNOWN)
+def _known_line(line: str) -> _KnownLine:
+    return _KnownLine(_is_own(line))
+
+
+def has_own(line: str) -> bool:
+    """Return whether only an output of a known tool has `line`."""
+    return _known_line(line).is_own if len(line) <= _LONGEST_KNOWN else _is_own(line)
+
+
+def _is_own(line: str) -> bool:
+    return _lines_of_tools().match(line.strip()) is not None
+
+
+def begins_own(line: str) -> bool:
+    """Return whether `line` has text of a tool from its beginning, or begins a document."""
+    return has_own(line) or line.strip() in {"{", "["}
+
+
+def own_text(line: str) -> int | None:
+    """Return the position in a line at which text of a tool begins; None if it has none."""
+    if len(line) > _LONGEST_KNOWN:
+        return _own_text(line)
+    known = _known_line(line)
+    if known.begins_at == _NOT_SOUGHT:
+        known.begins_at = _own_text(line)
+    return known.begins_at
+
+
+def _own_text(line: str) -> int | None:
+    if begins_own(line):
+        return 0
+    match = _within_line().search(line, 1, 2 * LONGEST_PREFIX)
+    if match is None or match.start() > LONGEST_PREFIX or _NAMED_VALUE.match(line, 0, match.start()):
+        return None
+    return match.start()
+
+
+def begun_by(line: str) -> frozenset[str]:
+    """Return the tools whose output begins with `line`."""
+    stripped = line.strip()
+    if not _lines_of_tools(only_first=True).match(stripped):
+        return frozenset()
+    return frozenset(tool for each, tool in formats().items() if each.begins(stripped))
+
+
+@cache
+def _lines_of_tools(*, only_first: bool = False) -> re.Pattern[str]:
+    """Return the pattern of the lines of every format, or of those with which outputs begin."""
+    patterns = (pattern for each in formats() for pattern in ((each.first,) if only_first else (each.first, each.line)))
+    texts = dict.fromkeys(_unnamed(pattern) for pattern in patterns if pattern is not None)
+    return re.compile("|".join(f"(?:{text})" for text in texts))
+
+
+def _unnamed(pattern: re.Pattern[str]) -> str:
+    """Return a pattern whose groups have no names, which must differ in one pattern."""
+    text = re.sub(r"\(\?P<\w+>", "(?:", pattern.pattern)
+    return f"(?i:{text})" if pattern.flags & re.IGNORECASE else text
+
+
+@cache
+def _within_line() -> re.Pattern[str]:
+    """Return the pattern of text of a tool, or the beginning of a document, after something else in a line.
+
+    It begins no word and no number that has begun before, and no ornament of equals signs.
+    """
+    return re.compile(rf"(?<![\w.])(?!(?<==)=)(?:{_lines_of_tools().pattern}|\{{(?:$|\s*\"\w)|\[$)")
+
+
+def command_of(line: str) -> str:
+    """Return the command line of a tool in `line`, without its prompt; empty if there is none.
+
+    After a prompt, or with options after the name of the tool, which may stand in a loop or before a pipe.
+    """
+    if len(line) > _LONGEST_KNOWN:
+        return "" if len(line) > _LONGEST_COMMAND else _command_of(line)
+    known = _known_line(line)
+    if known.command is None:
+        known.command = _command_of(line)
+    return known.command
+
+
+def _command_of(line: str) -> str:
+    if _programs().isdisjoint(_NAMES.findall(line)):
+        return ""
+    typed = without_prompts(line).strip()
+    command = command_of_tool(typed)
+    options = command.split()[1:]
+    return typed if command and (typed != line.strip() or any(map(_OPTION.fullmatch, options))) else ""
+
+
+def command_of_tool(typed: str) -> str:
+    """Return the command of a tool alone in a command line; empty if there is none."""
+    for words in _commands(typed):
+        at = next((at for at, word in enumerate(words) if word not in _SHELL_WORDS), 0)
+        for program in starts(words[at:])[0]:
+            if name_of(words[at + program]) in _programs():
+                return shlex.join(word for word in words[at + program :] if word[:2] not in {"> ", "< "})
+    return ""
+
+
+def is_loop(typed: str) -> bool:
+    """Return whether a command line runs a command several times."""
+    return bool(typed) and any(not _LOOPS.isdisjoint(words) for words in _commands(typed))
+
+
+def _commands(typed: str) -> list[list[str]]:
+    try:
+        return shell_commands(typed)
+    except ValueError:
+        return [typed.split()]
+
+
+@cache
+def _programs() -> frozenset[str]:
+    return frozenset(name for suite in registry.readable() for name in suite.program.names)
