@@ -304,7 +304,7 @@ class _Reader:
         scan = self._scan(taken)
         scan.rest += [word for line in lines if line not in own for word in line]
         unread += [*self._refused(taken), *self._differing(taken)]
-        values = {**self._current, **self._changed(scan, unread)}
+        values = self._applying(self._changed(scan, unread))
         values = self._chosen(self._with_defaults(values, scan), scan)
         values = self._with_defaults(values, scan)
         shown = self._scan(self._lines(values))
@@ -372,6 +372,21 @@ class _Reader:
             except ValueError:
                 unread.append(UnreadWord(scan.words[name], "not a value."))
         return found
+
+    def _applying(self, changed: Mapping[str, Value]) -> dict[str, Value]:
+        """Return the current values with `changed`, and with the choice with which these have an effect.
+
+        As a server that is named by its address; only of a parameter that no line states.
+        """
+        values = {**self._current, **changed}
+        idle = [self._parameters[name] for name in changed if not self._parameters[name].applies(values)]
+        unstated = self._parameters.keys() - self._syntax.readable(self._suite.parameters)
+        for name in unstated if idle else ():
+            for choice in self._parameters[name].choices:
+                chosen = {**values, name: choice.value}
+                if all(known.applies(chosen) for known in idle):
+                    return chosen
+        return values
 
     def _with_defaults(self, values: dict[str, Value], scan: _Scan) -> dict[str, Value]:
         for _ in range(PASSES):

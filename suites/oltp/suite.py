@@ -17,7 +17,7 @@ from suites.base import (
     version_of,
 )
 from suites.checks import Check, CheckOutcome, blocking_check
-from suites.command_line import CommandSyntax
+from suites.command_line import CommandSyntax, Respelled, Words
 from suites.equivalents import Traits
 from suites.facts import Facts, cpus_for, known
 from suites.oltp import server
@@ -199,6 +199,19 @@ _OWN = {
     server.MYSQL: ("--mysql-socket=data/mysql.sock", "--mysql-user=root", "--mysql-db=sbtest"),
 }
 
+_CONNECTION = {"host": "address", "socket": "address", "port": "port", "user": "user", "db": "database"}
+"""Parameter of each connection option, without the name of the driver."""
+
+
+def _connection_words(words: Words) -> list[str]:
+    """Return the words with the options by which the driver in use finds a server that runs already."""
+    driver = (re.findall(rf"{DRIVER.option}[= ](\w+)", " ".join(words)) or [DRIVER.default])[-1]
+    if any(own in words for own, *_ in _OWN.values()):
+        return list(words)
+    begin = f"--{driver}-"
+    return [Respelled(word.replace(begin, "--", 1), word) if word.startswith(begin) else word for word in words]
+
+
 _HOST = re.compile(r"--(?:mysql|pgsql)-(?:host|socket)=(\S+)")
 
 
@@ -256,7 +269,13 @@ class SysbenchOltp(Suite):
         server.TABLES,
     )
     main_parameters = ("driver", "workload", "table_count", "table_size", "threads", "time")
-    syntax = CommandSyntax(("sysbench",), aliases=ALIASES, choices=("workload",))
+    syntax = CommandSyntax(
+        ("sysbench",),
+        extra={f"--{option}": name for option, name in _CONNECTION.items()},
+        aliases=ALIASES,
+        choices=("workload",),
+        normalised=_connection_words,
+    )
     metrics = METRICS
     parser_type = OltpParser
     directory_parameter = "directory"

@@ -239,10 +239,19 @@ _LONG_OPTIONS = {"--builtin": "-b", "--client": "-c", "--jobs": "-j", "--time": 
                  "--rate": "-R", "--username": "-U", "--port": "-p", "--progress": "-P", "--log": "-l"}  # fmt: skip
 
 
-def _with_share(words: Sequence[str]) -> list[str]:
-    """Return the words with the share of the transactions in the log, also if it is all of them."""
+_VALUED = re.compile(
+    r"-[bcDfFhjLMpPRstTU]|--(?!log$|no-vacuum$|skip-|select-|debug$|vacuum-all$|report-|connect$)[\w-]+"
+)
+"""An option after which a word is its value."""
+
+
+def _run_words(words: Sequence[str]) -> list[str]:
+    """Return the words with the share of the transactions in the log, also if it is all of them, and the database."""
+    found = list(words)
+    if found and found[-1][:1] != "-" and not any(map(_VALUED.fullmatch, found[-2:-1])):
+        found[-1] = Respelled(f"--dbname={found[-1]}", found[-1])
     log = {"-l", "--log"} & set(words) and not any(word.startswith("--sampling-rate") for word in words)
-    return [*words, Respelled("--sampling-rate=1", "-l")] if log else list(words)
+    return [*found, Respelled("--sampling-rate=1", "-l")] if log else found
 
 
 _SCRIPTS = {"TPC-B (sort of)": "tpcb-like", "simple update": "simple-update", "select only": "select-only",
@@ -309,11 +318,17 @@ class Pgbench(Suite):
     main_parameters = ("script", "scale", "clients", "threads", "time", "protocol")
     syntax = CommandSyntax(
         ("pgbench",),
-        extra={"--sampling-rate": "logged", "-h": "address", "-U": "user", "--host": "address"},
+        extra={
+            "--sampling-rate": "logged",
+            "-h": "address",
+            "--host": "address",
+            "-U": "user",
+            "--dbname": "database",
+        },
         invisible=frozenset({"scale", "logged"}),
         texts={"logged": lambda share: str(100 * float(share))},
         aliases=_LONG_OPTIONS,
-        normalised=_with_share,
+        normalised=_run_words,
     )
     metrics = METRICS
     parser_type = PgbenchParser

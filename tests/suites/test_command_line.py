@@ -266,3 +266,28 @@ def test_a_comment_above_a_command_is_no_word(prompt: str) -> None:
     parsed = command.parse_command(f"# speed\n{prompt}openssl speed", complete_values(command, {}), EMPTY)
     assert parsed is not None
     assert (parsed.values["command"], parsed.values["shell"], parsed.unread) == ("openssl speed", False, ())
+
+
+@pytest.mark.parametrize(("suite_id", "line", "expected"), [
+    ("pgbench", "pgbench -c 4 -T 60 -h db1 -p 5433 -U me bench",
+     {"address": "db1", "port": 5433, "user": "me", "database": "bench"}),
+    ("pgbench", "pgbench -T 60 bench", {"address": "", "database": "bench"}),
+    ("redis", "redis-benchmark -h 10.0.0.3 -p 6380 -n 1000", {"address": "10.0.0.3", "port": 6380}),
+    ("sysbench-oltp", "sysbench oltp_read_only --db-driver=pgsql --pgsql-host=db1 --pgsql-db=bench run",
+     {"address": "db1", "database": "bench", "driver": "pgsql"}),
+    ("sysbench-oltp", "sysbench oltp_read_only --mysql-socket=/run/mysql.sock run", {"address": "/run/mysql.sock"}),
+    ("http", "wrk -t2 -c10 -d30 http://web1/", {"url": "http://web1/"}),
+])  # fmt: skip
+def test_a_line_that_names_a_server_is_run_against_it(suite_id: str, line: str, expected: dict[str, Value]) -> None:
+    suite = next(each for each in registry.SUITES if each.id == suite_id)
+    parsed = suite.parse_command(line, complete_values(suite, {}), EMPTY)
+    assert parsed is not None
+    assert parsed.unread == ()
+    assert {name: parsed.values[name] for name in ("server", *expected)} == {"server": "named", **expected}
+
+
+def test_the_options_of_a_driver_that_is_not_used_are_not_read() -> None:
+    suite = next(each for each in registry.SUITES if each.id == "sysbench-oltp")
+    parsed = suite.parse_command("sysbench oltp_read_only --pgsql-host=db1 run", complete_values(suite, {}), EMPTY)
+    assert parsed is not None
+    assert [each.word for each in parsed.unread] == ["--pgsql-host=db1"]
