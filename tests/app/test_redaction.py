@@ -52,7 +52,12 @@ SYSBENCH = Path(__file__).parents[1] / "data/sysbench/1.0.20/cpu_default.stdout"
 RUN = "20260101-000000-0001"
 HOST = "zq-host-7.zqcorp.example"
 PEER = "zq-peer-3.zqcorp.example"
-CANARY = re.compile(rb"zq[\w-]{4,}|ZQ-HOST|203\.0\.113\.\d+|02:00:5e:00:53:0[0-9a-f]|2001:db8::\w+")
+NOT_IN_AN_ID = r"(?<!-\d{6}-)(?<!-\d{6}-\w)(?<!-\d{6}-\w\w)"
+"""The random end of a run’s id may have the letters with which a canary begins."""
+
+CANARY = re.compile(
+    NOT_IN_AN_ID.encode() + rb"zq[\w-]{4,}|ZQ-HOST|203\.0\.113\.\d+|02:00:5e:00:53:0[0-9a-f]|2001:db8::\w+"
+)
 """What every planted value is recognised by."""
 
 
@@ -378,7 +383,7 @@ def test_an_imported_output_keeps_no_prompt_and_no_word_of_its_command(tmp_path:
     made.close()
     assert trial.figures
     assert {"sysbench", "cpu", "--threads=2"} <= set(trial.trial.commands[0].argv)
-    assert not re.search(rb"zq\w", copy.read_bytes())
+    assert not re.search(NOT_IN_AN_ID.encode() + rb"zq\w", copy.read_bytes())
 
 
 @pytest.mark.parametrize("kind", ["png", "pdf", "svg"])
@@ -468,7 +473,7 @@ def test_options_of_kernels_and_mounts_keep_no_name() -> None:
     file_systems = tuple(replace(one, options=mount) for one in facts.file_systems)
     redaction.add_facts(replace(facts, system=system, file_systems=file_systems))
     found = redaction.replacement.text(f"{kernel} {mount}")
-    assert not re.search(r"(?i)zq\w|10\.0\.0|02-00-5e|aaaaaaaa", found), found
+    assert not re.search(rf"(?i){NOT_IN_AN_ID}zq\w|10\.0\.0|02-00-5e|aaaaaaaa", found), found
     assert all(each in found for each in ("mitigations=off quiet", ":eth0:off", "nocloud", "uid=1000")), found
 
 
@@ -498,7 +503,7 @@ def test_texts_of_parameters_are_replaced_in_commands(suite: str, values: dict[s
     redaction = Redaction()
     redaction._add_step(make_step(suite, values))
     found = redaction.replacement.text(text)
-    assert not re.search(r"zq\w|zq corp", found), found
+    assert not re.search(rf"{NOT_IN_AN_ID}zq\w|zq corp", found), found
 
 
 @pytest.mark.parametrize(("suite", "parameter"), [
