@@ -61,6 +61,10 @@ Labels = tuple[tuple[str, str], ...]
 """Sorted pairs that distinguish figures of one metric, such as ``(("operation", "read"),)``."""
 
 
+ALL_DISKS = "all"
+"""Device of figures that are the sum of all disks of a host, as vmstat counts them."""
+
+
 def labels(**pairs: str) -> Labels:
     """Return `pairs` in canonical order."""
     return tuple(sorted(pairs.items()))

@@ -17,6 +17,7 @@ from app.checks.evidence import (
     disks_of,
     in_sequence,
     issued,
+    most_reached,
     moves_bytes,
     reached,
     seconds_of,
@@ -83,11 +84,26 @@ def _cache(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
         return CheckOutcome(in_memory, trust=Trust.INVALID)
     watched = disk_and_watch(trial)
     if isinstance(watched, NotChecked):
-        return _tool_counts(trial, watched)
+        return (_counts_elsewhere(trial) if trial.elsewhere else None) or _tool_counts(trial, watched)
     least = _least_share(trial, *watched)
     if least is not None and least.share < HALF:
         return CheckOutcome(least.measured, trust=Trust.INVALID if least.share < NONE else Trust.DOUBTFUL)
     return _uncertain(trial, *watched)
+
+
+def _counts_elsewhere(trial: TrialEvidence) -> CheckOutcome | None:
+    """Report buffered reads of more than all disks of the host did, of which one may have served them.
+
+    No counter shows reads from a network file system, so that they are in doubt, not invalid.
+    """
+    did, most = issued(trial, READ), most_reached(trial, READ)
+    if not workload_of(trial).buffered or did is None or not did.size or most is None or most >= HALF * did.size:
+        return None
+    return CheckOutcome(
+        f"Read: {quantity(did.size)} by the tool, at most {quantity(most)} at the disks of the host "
+        f"({share_text(most / did.size)}). The rest came from memory or from a network file system.",
+        trust=Trust.DOUBTFUL,
+    )
 
 
 def _uncertain(trial: TrialEvidence, disk: str, watch: HostWatch) -> NotChecked | None:

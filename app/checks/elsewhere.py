@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from app.checks.completion import first_error
+from app.checks.evidence import HALF, READ, as_measured, directions, issued, most_reached
 from suites.base import StepEvidence, Suite
 from suites.checks import CheckOutcome, NotChecked, after_check
 from suites.evidence import OutcomeCheck, StepOutcomeEvidence, TrialCheck, TrialEvidence
@@ -31,8 +32,8 @@ def _cut_off(trial: TrialEvidence) -> CheckOutcome | None:
 
 
 def _cache_unknown(step: StepOutcomeEvidence) -> CheckOutcome | None:
-    """Report that neither the options nor the counts of an output show whether the page cache served its I/O."""
-    if not step.elsewhere or any(trial.watch is not None or trial.all_of("device_ios") for trial in step.trials):
+    """Report that neither the options nor any count show whether the page cache served the I/O of an output."""
+    if not step.elsewhere or any(trial.all_of("device_ios") or _is_counted(trial) for trial in step.trials):
         return None
     if step.trials and all(is_read_cold(step.suite, step.values, trial.notes) for trial in step.trials):
         return None
@@ -43,6 +44,18 @@ def _cache_unknown(step: StepOutcomeEvidence) -> CheckOutcome | None:
     if not open_ones:
         return None
     return CheckOutcome("The I/O may go through the page cache, and the output does not count what reached the device.")
+
+
+def _is_counted(trial: TrialEvidence) -> bool:
+    """Return whether the disks of the host show where the I/O went: reads, and of writes at least half.
+
+    The check of the page cache reports reads that no disk did; writes that none did may follow.
+    """
+    trial = as_measured(trial)
+    found = [(one, did, most_reached(trial, one)) for one in directions(trial) if (did := issued(trial, one))]
+    return bool(found) and all(
+        did.size and most is not None and (way == READ or most >= HALF * did.size) for way, did, most in found
+    )
 
 
 def is_read_cold(suite: Suite, values: Values, notes: Sequence[str]) -> bool:

@@ -5,7 +5,7 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from app.checks.evidence import MEASURING_ERROR
+from app.checks.evidence import COVERED, MEASURING_ERROR
 from remote.telemetry.telemetry_rates import MOST_WATTS
 from suites.checks import CheckOutcome, after_check
 from suites.evidence import HostWatch, OutcomeCheck, StepOutcomeEvidence
@@ -14,9 +14,6 @@ from suites.units import Unit, convert, same_dimension
 from suites.vocab import Figure, Labels, Metric, MetricKind, Severity
 
 POWER = "power"
-
-COVERED = 0.9
-"""Least share of the measured time that the readings of a domain must cover."""
 
 OPTIONAL = frozenset({"uncore"})
 """Domains that may use no energy: a graphics unit that is off."""

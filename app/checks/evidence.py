@@ -10,7 +10,10 @@ from suites.evidence import DONE, HostWatch, Point, TrialEvidence
 from suites.facts import known
 from suites.quantities import count_text
 from suites.units import Unit, convert
-from suites.vocab import Figure, Labels, MetricKind, Resource, labels
+from suites.vocab import ALL_DISKS, Figure, Labels, MetricKind, Resource, labels
+
+COVERED = 0.9
+"""Least share of the measured time that readings must cover for their sum to be that of the trial."""
 
 HALF = 0.5
 """The share of the bytes a tool issued that must reach the device or link for the figure to be valid."""
@@ -379,6 +382,20 @@ def reached(watch: HostWatch, disk: str, operation: str) -> IoCount:
     return IoCount(
         watch.total(f"disk_{operation}_rate", device=disk), watch.total(f"disk_{operation}_ios", device=disk)
     )
+
+
+def most_reached(trial: TrialEvidence, operation: str) -> float | None:
+    """Return the bytes that all disks of the host did, the most that can be of the trial; None if not counted whole."""
+    watch, metric = trial.watch, f"disk_{operation}_rate"
+    if watch is None:
+        return None
+    if operation == MIXED:
+        return sum_of_both(most_reached(trial, READ), most_reached(trial, WRITE))
+    names = [dict(at).get("device", "") for at in watch.labels_of(metric)]
+    names = [ALL_DISKS] if ALL_DISKS in names else names
+    if not names or any(watch.covered(metric, device=name) < COVERED for name in names):
+        return None
+    return sum(watch.total(metric, device=name) or 0.0 for name in names)
 
 
 def sum_of_both(one: float | None, other: float | None) -> float | None:

@@ -59,22 +59,28 @@ def script_text(record: RunRecord) -> str:
 
 
 def _step(commands: Sequence[Command]) -> Iterator[str]:
+    """Yield the lines of a step. A server may end with its client: it is started before each trial, on a peer again."""
     own = [command for command in commands if not command.on_peer]
+    on_peer = [command for command in commands if command.on_peer]
     for file in dict.fromkeys(file for command in own for file in command.files):
         yield from _file(file)
-    yield from (f"# On the peer, first: {_line(command.line)}" for command in commands if command.on_peer)
+    for command in on_peer:
+        line = _line(command.line)
+        again = f"while sleep 0.2; do {line}; done" if command.purpose is Purpose.SERVE else line
+        yield f"# On the peer, first: {again}"
     yield from (command.line for command in own if command.purpose is Purpose.PREPARE)
     servers = [command for command in own if command.purpose is Purpose.SERVE]
-    for command in servers:
-        yield f'{command.line} &\nservers="$servers $!"\nsleep 1'
     measuring = [command.line for command in own if command.purpose is Purpose.MEASURE]
     if measuring:
         yield "trial=1"
         yield 'while [ "$trial" -le "$trials" ]; do'
+        for command in servers:
+            yield f'{command.line} &\nservers="$servers $!"'
+        yield from ["sleep 1"] if servers or on_peer else []
         yield from measuring
+        yield from ["stop"] if servers else []
         yield "trial=$((trial + 1))"
         yield "done"
-    yield from ["stop"] if servers else []
     yield from (command.line for command in own if command.purpose is Purpose.CLEAN_UP)
 
 

@@ -21,7 +21,7 @@ from remote.telemetry.telemetry_metrics import (
     TASKS_BLOCKED,
     TASKS_RUNNING,
 )
-from suites.vocab import Metric, Sample, labels
+from suites.vocab import ALL_DISKS, Metric, Sample, labels
 
 KIB = 1024.0
 
@@ -31,6 +31,7 @@ CPU_COLUMNS: Mapping[str, tuple[Metric, float]] = {
     "si": (SWAP["pswpin"], KIB), "so": (SWAP["pswpout"], KIB),
     "%user": (CPU_USER, 1.0), "%usr": (CPU_USER, 1.0), "%system": (CPU_SYSTEM, 1.0), "%sys": (CPU_SYSTEM, 1.0),
     "%idle": (CPU_IDLE, 1.0), "%iowait": (CPU_IOWAIT, 1.0), "%steal": (CPU_STEAL, 1.0),
+    "bi": (DISK_READ_RATE, KIB), "bo": (DISK_WRITE_RATE, KIB),
 }  # fmt: skip
 """Columns about the host, of vmstat(8), iostat(1) and sar(1), with their factor."""
 
@@ -61,10 +62,11 @@ def statistics_samples(text: str, interval: float = 1.0) -> list[Sample]:
     found: list[Sample] = []
     for row in _rows(text):
         table = DISK_COLUMNS if row.disk else CPU_COLUMNS
-        at = labels(device=row.disk) if row.disk else ()
         for column, value in row.values.items():
             if column in table and len(found) < MOST_SAMPLES:
                 metric, factor = table[column]
+                disk = row.disk or (ALL_DISKS if column in {"bi", "bo"} else "")
+                at = labels(device=disk) if disk else ()
                 found.append(Sample(row.report * interval, metric, value * factor, at))
     return found
 

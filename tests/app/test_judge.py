@@ -9,6 +9,7 @@ from click.testing import CliRunner
 from app.cli.main import benchwright
 from app.outputs.files import JudgedFile, judged_bytes
 from app.outputs.judging import JudgedOutput, KnownHost
+from remote.telemetry.statistics_text import statistics_samples
 from suites.verdict import Trust
 from suites.vocab import Severity
 from tests.disk_host import disk_host
@@ -227,6 +228,29 @@ def test_telemetry_beside_an_output_counts(tmp_path: Path) -> None:
     (result,) = json.loads(ran.output)["files"][0]["results"]
     assert "cpu-stolen" in {finding["id"] for finding in result["findings"]}
     assert CliRunner().invoke(benchwright, ["judge", "--telemetry", output, output]).exit_code == 2
+
+
+IOSTAT = "Device r/s rkB/s w/s wkB/s %util\n{} 9000 {} 0 0 99\n\n"
+SAR = "12:00:00        CPU     %user     %nice   %system   %iowait    %steal     %idle\n" + "".join(
+    f"12:00:{second:02}        all      9.00      0.00     20.00      0.00      0.00     71.00\n"
+    for second in range(15)
+)
+
+
+@pytest.mark.parametrize(("telemetry", "trust", "expected"), [
+    (SAR, Trust.UNDECIDED, "cache-unknown"),
+    (15 * IOSTAT.format("sda", 0), Trust.DOUBTFUL, "not-from-the-device"),
+    (2 * IOSTAT.format("sda", 0), Trust.UNDECIDED, "cache-unknown"),
+    (15 * IOSTAT.format("sda", 4_400_000), Trust.CAVEATS, "short-runtime"),
+])  # fmt: skip
+def test_only_counters_of_disks_show_whether_the_page_cache_served_reads(
+    telemetry: str, trust: Trust, expected: str
+) -> None:
+    text = captured("sysbench/1.0.20/fileio_rndrd.stdout")
+    host = KnownHost(telemetry=tuple(statistics_samples(telemetry)))
+    (one,) = judged_bytes("paste", text.encode(), host).outputs
+    assert one.verdict.trust is trust
+    assert expected in ids(one)
 
 
 LINE = "  read: IOPS=12.3k, BW=48.1MiB/s (50.4MB/s)(2886MiB/60001msec)\n"
