@@ -76,14 +76,18 @@ def location_of(text: str) -> Location:
     except ValueError:
         raise LocationError(
             "The URL of the library is malformed.",
-            f"Use {SCHEME}://USER@HOST:PORT/DATABASE; in a name, write @ / : ? # and % as %40 %2F %3A %3F %23 and %25.",
+            f"Use {SCHEME}://USER@HOST:PORT/DATABASE; in a name or a password, write @ / : ? # and % as %40 %2F %3A "
+            "%3F %23 and %25.",
         ) from None
 
 
 def _server_url(text: str) -> ServerUrl:
     parts = urlsplit(text)
     decoded = unquote(text, errors="strict")
+    beyond = parts.path + parts.query  # of a password with / or ? the rest is there
     if parts.fragment or re.search(r"\s", text) or "\0" in decoded or parts.netloc.count("@") > 1:
+        raise ValueError
+    if "@" in beyond or parts.path.count("/") > 1:
         raise ValueError
     if "," not in parts.netloc:  # of several hosts, each may have a port
         _ = parts.port  # raises ValueError

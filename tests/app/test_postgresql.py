@@ -85,7 +85,8 @@ def test_a_url_is_shown_without_its_secrets(text: str, shown: str) -> None:
 
 @pytest.mark.parametrize(
     "text", ["mysql://u:s3cret@h/d", "postgresql://u:s3cret@x@h/d", "postgresql://u:s3cret@h/d e", "postgresql://h/d?s3cret",
-             "postgresql://u:s3cret@h/%ff", "postgresql://u:s3cret@h/%00", "postgresql://u:s3cret@h:99999/d", "postgresql://u:s3cret@h:x/d"]
+             "postgresql://u:s3cret@h/%ff", "postgresql://u:s3cret@h/%00", "postgresql://u:s3cret@h:99999/d", "postgresql://u:s3cret@h:x/d",
+             "postgresql://u:x@s3cret/y@h/d", "postgresql://u:s3cret/y@h/d", "postgresql://u:x@y?s3cret=1@h/d"]
 )  # fmt: skip
 def test_a_malformed_url_is_not_repeated(text: str) -> None:
     with pytest.raises(LocationError) as refused:
