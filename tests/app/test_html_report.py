@@ -4,6 +4,7 @@ import base64
 import gzip
 import re
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -38,6 +39,15 @@ def workstation(tmp_path: Path) -> Iterator[Workstation]:
     record(made, FIRST, HOSTILE)
     yield made
     made.close()
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """Return the report of the first run."""
+    folder = tmp_path_factory.mktemp("report")
+    with closing(Workstation(folder / "runs.sqlite3", folder / "hosts.toml")) as made:
+        record(made, FIRST)
+        return made.export_html([FIRST.run_id], folder / "r.html").read_bytes()
 
 
 @pytest.fixture
@@ -119,11 +129,11 @@ LINK = re.compile(rb'<a id="benchwright-library" download="runs.sqlite3.gz" href
     lambda text: text[: text.rindex(b"</footer>")],
 ])  # fmt: skip
 def test_a_report_that_other_programs_saved_or_sent_is_imported(
-    workstation: Workstation, target: Workstation, tmp_path: Path, change: Callable[[bytes], bytes]
+    report: bytes, target: Workstation, tmp_path: Path, change: Callable[[bytes], bytes]
 ) -> None:
-    path = workstation.export_html([FIRST.run_id], tmp_path / "r.html")
-    content = change(path.read_bytes())
-    assert content != path.read_bytes()
+    path = tmp_path / "r.html"
+    content = change(report)
+    assert content != report
     path.write_bytes(content)
     assert has_library(path)
     assert imported(target, path).runs == (FIRST.run_id,)
@@ -131,11 +141,10 @@ def test_a_report_that_other_programs_saved_or_sent_is_imported(
 
 @pytest.mark.parametrize("left", [0.3, 0.6, 0.9])
 def test_a_report_without_its_end_is_named_as_such(
-    workstation: Workstation, target: Workstation, tmp_path: Path, left: float
+    report: bytes, target: Workstation, tmp_path: Path, left: float
 ) -> None:
-    path = workstation.export_html([FIRST.run_id], tmp_path / "r.html")
-    content = path.read_bytes()
-    path.write_bytes(content[: int(left * content.rindex(b'">save the library'))])
+    path = tmp_path / "r.html"
+    path.write_bytes(report[: int(left * report.rindex(b'">save the library'))])
     with pytest.raises(StoreError, match="its end is missing"):
         imported(target, path)
 
@@ -148,10 +157,10 @@ def test_a_report_without_its_end_is_named_as_such(
     lambda _text: b"<!doctype html><p>Not one of ours.</p>" + b" " * 600,
 ])  # fmt: skip
 def test_a_damaged_report_is_refused(
-    workstation: Workstation, target: Workstation, tmp_path: Path, change: Callable[[bytes], bytes]
+    report: bytes, target: Workstation, tmp_path: Path, change: Callable[[bytes], bytes]
 ) -> None:
-    path = workstation.export_html([FIRST.run_id], tmp_path / "r.html")
-    path.write_bytes(change(path.read_bytes()))
+    path = tmp_path / "r.html"
+    path.write_bytes(change(report))
     with pytest.raises(StoreError, match="No run can be imported from"):
         imported(target, path)
     ran = benchwright("--store", target.library_path, "import", path)

@@ -309,11 +309,11 @@ def test_a_name_pinned_anew_is_its_next_version_and_the_old_one_stays(store: Sto
         store.unpin("good")
 
 
-@pytest.mark.parametrize("name", ["", "  ", "last", "x" * 81, "a\nb", "a@2", "baseline:a"])
-def test_names_that_cannot_be_told_apart_are_refused(store: Store, name: str) -> None:
+def test_names_that_cannot_be_told_apart_are_refused(store: Store) -> None:
     three_runs(store)
-    with pytest.raises(BaselineError, match="is not a valid baseline name"):
-        pin(store, "20261118", name)
+    for name in ("", "  ", "last", "x" * 81, "a\nb", "a@2", "baseline:a"):
+        with pytest.raises(BaselineError, match="is not a valid baseline name"):
+            pin(store, "20261118", name)
 
 
 def test_bands_are_the_quartiles_of_samples_and_the_median_of_figures(store: Store) -> None:
