@@ -9,15 +9,21 @@ _SECRET = re.compile(
     re.IGNORECASE,
 )
 _GIVEN = re.compile(r"(?<!\S)['\"]?(?:-{0,2}([\w-]{1,100})\s*=\s*|--([\w-]{1,100})\s+)['\"]?([^\s'\"-][^\s'\"]*)")
-_URL = re.compile(r"://[^\s/@:]{1,100}:[^\s/@]{1,100}@")
+_PARAMETER = re.compile(r"[?&]([\w-]{1,100})=([^\s&'\"]+)")
+_ACCOUNT = re.compile(r"://[^\s/@:]{0,100}:[^\s/@]{1,100}@")
+_HEADER = re.compile(r"\b(Authorization|Cookie|X-[\w-]*(?:Key|Token)): *(?!(?:\w+ +)?\$)\S", re.IGNORECASE)
 _HARMLESS = re.compile(r"(?:\d{1,2}|yes|no|true|false|on|off|none|\$.*|/.*|~/.*)", re.IGNORECASE)
 """Values that are no secrets: numbers such as that of a pass, switches, variables, paths of files with the secret."""
 
 
 def secret_name(text: str) -> str:
-    """Return the first variable or option of `text` that is set to a secret, "" without one."""
-    for variable, option, value in _GIVEN.findall(text):
-        name: str = variable or option
-        if _SECRET.search(name) and not _HARMLESS.fullmatch(value):
-            return name[:60]
-    return "a password in a URL" if _URL.search(text) else ""
+    """Return the variables, options and parts of URLs and headers of `text` that hold a secret, "" without one."""
+    given = [(variable or option, value) for variable, option, value in _GIVEN.findall(text)]
+    named = [name[:60] for name, value in (*given, *_PARAMETER.findall(text)) if _is_secret(name, value)]
+    named += [header[:60] for header in _HEADER.findall(text)]
+    named += ["a password in a URL"] if _ACCOUNT.search(text) else []
+    return ", ".join(dict.fromkeys(named))
+
+
+def _is_secret(name: str, value: str) -> bool:
+    return bool(_SECRET.search(name)) and not _HARMLESS.fullmatch(value)
