@@ -97,6 +97,36 @@ def test_a_copy_that_writes_no_disk_is_named(operands: str, trust: Trust | None,
         assert "written" not in found.title
 
 
+@pytest.mark.parametrize(
+    ("operands", "flush"),
+    [
+        ("oflag=direct,sync,nonblock conv=fsync", "dsync"),
+        ("oflag=direct oflag=sync", "dsync"),
+        ("oflag=sync", "dsync"),
+        ("oflag=direct,nonblock", "direct"),
+        ("oflag=direct conv=fsync", "direct"),
+        ("conv=fsync,notrunc", "fdatasync"),
+        ("conv=notrunc conv=fdatasync oflag=append", "fdatasync"),
+        ("conv=fsync bs=1m", "fdatasync"),
+        ("conv=sync,noerror", "none"),
+        ("oflag=append", "none"),
+    ],
+)
+def test_flags_of_dd_in_a_list_or_repeated_are_read(operands: str, flush: str) -> None:
+    one = only(f"$ dd if=/dev/zero of=/mnt/x bs=1M count=100 {operands}\n" + COPY.format(17.2939, 6.06))
+    values = one.record.plan.steps[0].values
+    assert (values["flush"], values["block_size"], values["count"]) == (flush, 2**20, 100)
+    assert ({"unflushed-write", "cache-unknown"} & ids(one) != set()) == (flush == "none")
+
+
+@pytest.mark.parametrize("target", ["of=/dev/null", "of=/dev/zero", "of=/dev/full", "of=/dev/stdout | md5sum", "| cat"])
+def test_a_copy_to_nothing_or_to_another_program_is_a_read(target: str) -> None:
+    line = f"$ dd if=/mnt/x bs=1M count=100 iflag=fullblock,direct {target}\n"
+    one = only(line + COPY.format(17.2939, 6.06))
+    assert one.verdict.trust is Trust.UNVERIFIED, one.verdict.summary
+    assert "cache-unknown" in ids(only(line.replace(",direct", "") + COPY.format(17.2939, 6.06)))
+
+
 @pytest.mark.parametrize("change", [("IOPS=8579", "IOPS=8,579"), ("avg=58.76", "avg=58,76"), ("BW=33.5", "BW=33,5")])
 def test_a_comma_in_fios_text_is_refused_and_no_figure(change: tuple[str, str]) -> None:
     text = (DATA / "fio/3.33/normal_text.stdout").read_text()
@@ -420,7 +450,9 @@ def test_the_size_of_a_copy_is_what_was_copied() -> None:
 
 def test_a_copy_is_as_long_as_dd_printed() -> None:
     line = "$ dd if=disk.img of=/dev/null bs=10k count=10k iflag=direct\n"
-    assert not {"short-runtime", "too-brief"} & ids(only(line + COPY.format(1.72939, 60.6)))
+    assert not {"short-runtime", "too-brief"} & ids(only(line + COPY.format(17.2939, 6.06)))
+    (short,) = (each for each in only(line + COPY.format(4.9, 21.4)).verdict.findings if each.id == "short-runtime")
+    assert short.measured == "100 MiB took 4.9 s."
     assert "too-brief" in ids(only(line + COPY.format(0.0727784, 1440)))
 
 
@@ -433,7 +465,7 @@ def test_a_copy_is_as_long_as_dd_printed() -> None:
     ],
 )
 def test_a_page_cache_that_was_dropped_serves_no_reads_of_dd(dropped: str) -> None:
-    read = "$ dd if=disk.img of=/dev/null bs=10k count=10k\n" + COPY.format(1.72939, 60.6)
+    read = "$ dd if=disk.img of=/dev/null bs=10k count=10k\n" + COPY.format(17.2939, 6.06)
     assert "cache-unknown" in ids(only(read))
     cold = only(f"{dropped}\n{read}")
     assert ids(cold) == {"measured-elsewhere", "read-rate", "small-blocks"}
