@@ -477,6 +477,47 @@ def test_a_page_cache_that_was_dropped_serves_no_reads_of_dd(dropped: str) -> No
     assert "unflushed-write" in ids(only(f"{dropped}\n{write}"))
 
 
+COLD = "10485760000 bytes (10 GB, 9.8 GiB) copied, 60.1 s, 174 MB/s\n"
+DROP, DD = "echo 3 > /proc/sys/vm/drop_caches", "dd if=/mnt/t of=/dev/null bs=1M count=10000"
+
+
+@pytest.mark.parametrize(
+    ("lines", "cold"),
+    [
+        (f"# {DROP}\n# ls -l /mnt/t\n# {DD}\n", True),
+        (f"# {DROP}; sync; {DD}\n", True),
+        (f"# {DROP}\n# cat /mnt/other > /dev/null\n# {DD}\n", True),
+        (f'# sudo sh -c "sync; {DROP}" && {DD}\n', True),
+        (f"$ {DROP}\n-bash: /proc/sys/vm/drop_caches: Permission denied\n$ {DD}\n", False),
+        (f"$ {DROP}\nzsh: permission denied: /proc/sys/vm/drop_caches\n$ {DD}\n", False),
+        (f"$ sysctl vm.drop_caches=3\nsysctl: permission denied on key 'vm.drop_caches'\n$ {DD}\n", False),
+        (f"$ echo 3 | sudo tee /proc/sys/vm/drop_caches\nsudo: a password is required\n$ {DD}\n", False),
+        (f"$ {DROP}\nbash: denied: drop_caches\n$ sudo sysctl -w vm.drop_caches=3\n$ {DD}\n", True),
+        (f"# {DROP}\n# cat /mnt/t > /dev/null\n# {DD}\n", False),
+        (f"# {DROP}; md5sum /mnt/t; {DD}\n", False),
+        (f"# {DROP}\n# cp /mnt/* /srv\n# {DD}\n", False),
+        (f"# {DROP}\n# tar cf /dev/null /mnt\n# {DD}\n", False),
+        (f"# {DROP}\n# {DD} 2>/dev/null\n# {DD}\n", False),
+    ],
+)
+def test_a_page_cache_counts_as_dropped_only_if_nothing_filled_it_again(lines: str, *, cold: bool) -> None:
+    assert ("cache-unknown" not in ids(only(lines + COLD))) == cold
+
+
+@pytest.mark.parametrize("records", ["", "10000+0 records in\n10000+0 records out\n"])
+@pytest.mark.parametrize(
+    ("lines", "cold"),
+    [
+        (f"# {DROP}\n# for i in 1 2 3; do {DD}; done\n", [True, False, False]),
+        (f"# {DROP}; for i in 1 2 3; do {DD}; done\n", [True, False, False]),
+        (f"# for i in 1 2 3; do {DROP}; {DD}; done\n", [True, True, True]),
+        (f"# for i in 1 2; do ls; done; {DROP}; for i in 1 2 3; do {DD}; done\n", [True, False, False]),
+    ],
+)
+def test_a_page_cache_that_was_dropped_once_serves_the_later_passes(lines: str, cold: list[bool], records: str) -> None:
+    assert ["cache-unknown" not in ids(one) for one in outputs(lines + (records + COLD) * 3)] == cold
+
+
 OLD_IOPING = """\
 --- / (ext4 /dev/dm-0) ioping statistics ---
 {} requests completed in 3.00 s, 2.08 k iops, 8.15 MiB/s
