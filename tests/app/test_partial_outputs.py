@@ -538,6 +538,28 @@ def test_requests_and_their_rate_are_what_ioping_printed() -> None:
     assert "output-incomplete" in ids(alone)
 
 
+@pytest.mark.parametrize(
+    ("target", "command", "expected"),
+    [
+        ("/dev/nvme0n1 (block device 1.82 TiB)", "", 1.82 * 2**40),
+        ("/dev/vda (device 10.0 GiB)", "$ ioping -R /dev/vda\n", 10 * 2**30),
+        ("/dev/vda (device 10.0 GiB)", "$ ioping -q -i 0 -w 3 -S 64m /dev/vda\n", 64 * 2**20),
+        ("/ (ext4 /dev/dm-0)", "", 2**20),
+    ],
+)
+def test_requests_to_a_device_fall_in_all_of_it(target: str, command: str, expected: float) -> None:
+    one = only(command + OLD_IOPING.replace("/ (ext4 /dev/dm-0)", target).format(400))
+    assert one.record.plan.steps[0].values["working_set"] == int(expected)
+    assert ("small-working-set" in ids(one)) == (expected == 2**20)
+
+
+def test_requests_without_a_summary_are_those_shown() -> None:
+    row = "4 KiB <<< /tmp (ext4 /dev/vda1): request={} time=210.1 us{}\n"
+    one = only(row.format(1, " (warmup)") + "".join(row.format(number, "") for number in range(2, 5)))
+    (few,) = (each for each in one.verdict.findings if each.id == "few-requests")
+    assert few.measured.startswith("4 requests")
+
+
 SIZE_BOUND = "  write: IOPS=20.0k, BW=78.1MiB/s (81.9MB/s)({}msec); 0 zone resets\n"
 
 
