@@ -107,6 +107,9 @@ IDENTITIES = Identities(
 """Identities of every test of sysbench, 0.4 to 1.0. With --rate, the latencies include the wait for a thread."""
 
 
+_COUNTED = re.compile(r"\s--(?:events|max-requests)=[1-9]")
+"""The option of a test that may end after a number of events, whatever its time."""
+
 _EVENTS = re.compile(r"\] thds: \d+ eps: ")
 _NAMING = re.compile(r"Prime numbers limit: |execution time \(avg/stddev\): ")
 _UNNAMED = "Live lines of events do not name the test of sysbench. Give the command line or the first lines with them."
@@ -144,6 +147,9 @@ def sysbench_format(
         waits = () if rate is None else (f"{OPEN_LOOP}with --rate={rate[1]}, latencies include the wait for a thread.",)
         for one in reader(text, command):
             parsed = replace(one.parsed, notes=(*one.parsed.notes, *waits))
-            yield replace(one, parsed=parsed, undecided=one.undecided if named else _UNNAMED)
+            ran = _runtime(parsed, {}) if _COUNTED.search(command or "") else {}
+            yield replace(
+                one, parsed=parsed, stated={**one.stated, **ran}, undecided=one.undecided if named else _UNNAMED
+            )
 
     return OutputFormat(title=suite.title, first=_FIRST, line=re.compile(f"{_LINE.pattern}|{line}"), read=read)

@@ -560,6 +560,37 @@ def test_requests_without_a_summary_are_those_shown() -> None:
     assert few.measured.startswith("4 requests")
 
 
+BY_COUNT = """\
+transaction type: <builtin: TPC-B (sort of)>
+scaling factor: 100
+query mode: simple
+number of clients: 10
+number of threads: 2
+number of transactions per client: {}
+number of transactions actually processed: {}0/{}0
+tps = {} (without initial connection time)
+"""
+
+
+@pytest.mark.parametrize("command", ["", "$ pgbench -c 10 -t 100000 bench\n"])
+def test_a_run_of_pgbench_by_transactions_is_as_long_as_they_took(command: str) -> None:
+    one = only(command + BY_COUNT.format(100000, 100000, 100000, 907.967014))
+    assert one.record.plan.steps[0].values["time"] == 1101
+    assert "no-checkpoint" not in ids(one)
+    brief = only(command + BY_COUNT.format(1000, 1000, 1000, 4000))
+    assert {"no-checkpoint", "short-runtime"} <= ids(brief)
+
+
+def test_a_run_of_sysbench_by_events_is_as_long_as_they_took() -> None:
+    text = (DATA / "sysbench/1.0.20/cpu_default.stdout").read_text()
+    seconds = re.search(r"total time: +([\d.]+)s", text)
+    assert seconds is not None
+    for command in ("", "$ sysbench cpu --events=20000 --time=600 run\n", "$ sysbench cpu --time=600 run\n"):
+        one = only(command + text)
+        ran = one.record.plan.steps[0].values["time"]
+        assert ran == (600 if command.startswith("$ sysbench cpu --time") else int(float(seconds[1])))
+
+
 SIZE_BOUND = "  write: IOPS=20.0k, BW=78.1MiB/s (81.9MB/s)({}msec); 0 zone resets\n"
 
 
