@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from posixpath import normpath
 
-from app.outputs.found import Between, FoundOutput, UnreadOutput, formats
+from app.outputs.found import MOST_OUTPUTS, Between, FoundOutput, UnreadOutput, formats
 from app.outputs.pasted_text import Line, dedented, omission
-from app.outputs.tool_lines import begun_by, command_of, command_of_tool, commands_in, has_own
+from app.outputs.tool_lines import begun_by, command_of, command_of_tool, commands_in, has_own, is_loop
 from suites.command.program_rules import name_of
 from suites.outputs import CACHE_DROPPED, OutputFormat, ToolOutput
 from suites.tool_messages import printable_message
@@ -144,6 +144,43 @@ def _uses(text: str, command: str) -> int:
 def _is_in(file: str, named: str) -> bool:
     """Return whether a word of a command names a file, by a pattern or by its directory."""
     return fnmatchcase(file, named) or file.startswith(f"{named}/")
+
+
+_NUMBER = re.compile(r"\d[\d.,]*")
+
+
+def _passes(segment: Sequence[SegmentLine]) -> list[list[SegmentLine]]:
+    """Return a segment in parts of the same lines but for their numbers; none if it does not repeat its first one."""
+    own = [line for line in segment if line.is_own and not line.command]
+    parts: list[list[SegmentLine]] = []
+    shapes: list[list[str]] = []
+    for line in own:
+        shape = " ".join(_NUMBER.sub("0", line.text).split())
+        if not parts or shape == shapes[0][0]:
+            parts.append([])
+            shapes.append([])
+        parts[-1].append(line)
+        shapes[-1].append(shape)
+    return parts if len(parts) > 1 and all(each == shapes[0] for each in shapes) else []
+
+
+def read_passes(
+    segment: Sequence[SegmentLine], command: str, notes: SegmentNotes, between: Between
+) -> list[FoundOutput | UnreadOutput]:
+    """Return the results of a segment, below a loop one for each pass from which only the same lines are shown."""
+    whole = list(read_segment(segment, command, notes, between))
+    if not is_loop(command) or any(isinstance(one, FoundOutput) and one.output.parsed.complete for one in whole):
+        return whole
+    parts = _passes(segment)[:MOST_OUTPUTS]
+    after = SegmentNotes(notes.later, notes.later)
+    read = [list(read_segment(part, command, after if at else notes, between)) for at, part in enumerate(parts)]
+    each = [one for results in read for one in results if isinstance(one, FoundOutput) and _is_printed(one)]
+    return [*each] if len(each) == len(parts) > len(whole) else whole
+
+
+def _is_printed(one: FoundOutput) -> bool:
+    """Return whether a result has figures that the tool printed, not those of its lines while it ran."""
+    return bool(one.output.parsed.figures) and not one.output.parsed.samples
 
 
 def read_segment(

@@ -201,7 +201,7 @@ def _flushes_of_every_file(evidence: StepEvidence) -> CheckOutcome | None:
     if not writes(values) or values["fsync_all"] or not every or 10 * files < every:
         return None
     return CheckOutcome(
-        f"After every {every} requests each of the {files} files is flushed: {files / every:.2g} fsyncs per request.",
+        f"After every {every} requests each of the {files} files is flushed: {files / every:.3g} fsyncs per request.",
         changes={"fsync_freq": 0, "extra_flags": "direct"} if disk.accepts_direct(evidence) else {"file_num": 1},
     )
 

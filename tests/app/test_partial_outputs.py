@@ -591,6 +591,26 @@ def test_a_run_of_sysbench_by_events_is_as_long_as_they_took() -> None:
         assert ran == (600 if command.startswith("$ sysbench cpu --time") else int(float(seconds[1])))
 
 
+@pytest.mark.parametrize(
+    ("command", "lines", "expected"),
+    [
+        ("sysbench cpu --threads=$t run | grep 'events per'", "    events per second:  {}\n", [1000.1, 3990.1, 790.1]),
+        ("sysbench oltp_read_only run | grep trans", "    transactions:  6120   ({} per sec.)\n", [611.81, 22.1, 36.9]),
+        ("pgbench -h db1 -T 600 b | grep tps", "tps = {} (without initial connection time)\n", [900.1, 5200.1, 910.4]),
+        (
+            "pgbench -h db1 -T 600 b | grep tps",
+            "tps = 1.0 (including connections establishing)\ntps = {} (excluding connections establishing)\n",
+            [900.1, 5200.1, 910.4],
+        ),
+    ],
+)
+def test_each_pass_of_a_loop_is_a_result_by_its_rate_alone(command: str, lines: str, expected: list[float]) -> None:
+    found = outputs(f"$ for t in 1 4 8; do {command}; done\n" + "".join(map(lines.format, expected)))
+    assert [one.found.output.parsed.figures[0].value for one in found] == expected
+    assert [one.found.first_line for one in found][:2] == [2, 2 + lines.count("\n")]
+    assert all("output-incomplete" in ids(one) for one in found)
+
+
 SIZE_BOUND = "  write: IOPS=20.0k, BW=78.1MiB/s (81.9MB/s)({}msec); 0 zone resets\n"
 
 
