@@ -611,6 +611,26 @@ def test_each_pass_of_a_loop_is_a_result_by_its_rate_alone(command: str, lines: 
     assert all("output-incomplete" in ids(one) for one in found)
 
 
+@pytest.mark.parametrize(
+    ("name", "first", "suite"),
+    [
+        ("fileio_fsync_all", "File operations:", "sysbench-fileio"),
+        ("fileio_fsync_all", "    reads/s:", "sysbench-fileio"),
+        ("cpu_default", "CPU speed:", "sysbench-cpu"),
+    ],
+)
+def test_a_summary_of_sysbench_without_its_head_is_read(name: str, first: str, suite: str) -> None:
+    text = (DATA / f"sysbench/1.0.20/{name}.stdout").read_text()
+    one = only(text[text.index(first) :])
+    assert one.found.output.suite_id == suite
+    assert one.found.output.parsed.complete
+    expected = {each.metric: each.value for each in only(text).found.output.parsed.figures}
+    assert expected.items() >= {each.metric: each.value for each in one.found.output.parsed.figures}.items()
+    general = only(text[text.index("General statistics:") :])
+    assert general.verdict.trust is Trust.UNDECIDED
+    assert general.found.output.undecided
+
+
 SIZE_BOUND = "  write: IOPS=20.0k, BW=78.1MiB/s (81.9MB/s)({}msec); 0 zone resets\n"
 
 
