@@ -64,7 +64,8 @@ _TESTS = (
     (
         "fileio",
         re.compile(
-            r"Extra file open flags: .*|File operations:|\s*(?:reads|writes|fsyncs)/s:\s.*|\s*(?:read|written), MiB/s:\s.*"
+            r"Extra file open flags: .*|File operations:|"
+            r"\s*(?:reads|writes|fsyncs)/s:\s.*|\s*(?:read|written), MiB/s:\s.*"
         ),
     ),
     ("threads", re.compile(r"Doing thread subsystem performance test")),
