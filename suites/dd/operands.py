@@ -36,11 +36,11 @@ def plain_words(words: Sequence[str]) -> list[str]:
 
 
 def refused_words(words: Sequence[str]) -> list[UnreadWord]:
-    """Return the flags in operands for which there is no parameter, beside those that count."""
+    """Return the flags in operands for which there is no parameter, or which count as another one."""
     used = _used({flag: word for word in words for flag in _flags(word)})
     found = []
     for word in words:
-        left = [flag for flag in _flags(word) if flag not in used]
+        left = [flag for flag in _flags(word) if used.get(flag) != flag]
         if left:
             names = ",".join(flag.partition("=")[2] for flag in left)
             found.append(UnreadWord(word if len(left) == len(_flags(word)) else names, "no parameter for this."))
