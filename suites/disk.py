@@ -357,7 +357,7 @@ def roughly(seconds: float) -> str:
 def seconds_of_copy(evidence: StepEvidence, size: int) -> tuple[float, str]:
     """Return the seconds of a copy of `size` bytes, measured or at a plausible rate, and a clause that says which."""
     if evidence.measured_seconds is not None:
-        return evidence.measured_seconds, f"took {roughly(evidence.measured_seconds)} s"
+        return evidence.measured_seconds, f"took {quantity(evidence.measured_seconds, Unit.SECOND)}"
     rate, basis = plausible_rate(evidence)
     return size / rate, f"take {roughly(size / rate)} s {basis}"
 

@@ -1,8 +1,8 @@
 """ioping: the latency of single disk requests."""
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from statistics import fmean, pstdev
 from types import MappingProxyType
 
@@ -25,7 +25,7 @@ from suites.facts import Directory, Facts
 from suites.identities import BINARY, DECIMAL, Ascending, Identities, PrintedLine, Product, in_text
 from suites.line_parser import LineParser
 from suites.output_reading import StatedLine, by_parser
-from suites.outputs import OutputFormat, ParsedTrial, TrialParser
+from suites.outputs import OutputFormat, ParsedTrial, ToolOutput, TrialParser
 from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values, flag_parameter, size_word
 from suites.programs import Program, same_package_name
 from suites.quantities import count_text, quantity
@@ -241,8 +241,11 @@ def _small_working_set(evidence: StepEvidence) -> CheckOutcome | None:
         return None
     room = disk.free_bytes(evidence)
     fits = room is None or room > 2 * SUGGESTED_WORKING_SET
+    unseen = size == DEFAULT_WORKING_SET and evidence.quick_look and evidence.context.facts is None
+    where = " if the target is a directory; in the whole of a file" if unseen else ""
     return CheckOutcome(
-        f"All requests fall in {quantity(size)}.", changes={"working_set": SUGGESTED_WORKING_SET} if fits else {}
+        f"All requests fall in {quantity(size)}{where}.",
+        changes={"working_set": SUGGESTED_WORKING_SET} if fits else {},
     )
 
 
@@ -292,7 +295,7 @@ IOPING_CHECKS = (
         why="A small file fits into the cache of the drive, the controller or the storage service, and ioping "
         "has just written it.",
         remedy=f"Set wsize to {quantity(SUGGESTED_WORKING_SET)}.",
-        source="ioping(1), -S: the default is 1 MiB.",
+        source="ioping(1), -S: the default is 1 MiB for a directory, the whole size for a file or a device.",
         needs="Working set.",
         evaluate=_small_working_set,
     ),
@@ -335,6 +338,23 @@ _STATED = (
     StatedLine("interval", re.compile(rf"generated (\d{{1,9}} requests in {_TIME})"), _interval),
 )
 _SUMMARY = re.compile(r"--- .+ ioping statistics ---")
+
+
+_DEVICE = re.compile(r"\((?:block )?device (\d{1,9}(?:\.\d{1,3})?) ([KMGTP])iB\)")
+"""The size of a block device: the requests fall in all of it."""
+
+_SIZED = re.compile(r"\s--?(?:\w*S|wsize)")
+"""The option of the working set."""
+
+
+def _as_printed(one: ToolOutput, text: str, command: str | None) -> ToolOutput:
+    """Return a result with the requests shown if there is no count of them, and the size of a device as working set."""
+    stated = dict(one.stated)
+    if one.parsed.samples and not any(figure.metric is REQUESTS for figure in one.parsed.figures):
+        stated["count"] = max(2, len(one.parsed.samples))
+    if (device := _DEVICE.search(text)) and not _SIZED.search(command or ""):
+        stated["working_set"] = int(float(device[1]) * BINARY[device[2]][0])
+    return replace(one, stated=stated)
 
 
 def _of_requests(samples: Sequence[Sample]) -> tuple[Sequence[Figure], str]:
@@ -440,7 +460,14 @@ class Ioping(Suite):
         read = by_parser(
             self, _STATED, unstated=unstated, again=_SUMMARY, live=_of_requests, contradictions=in_text(_IDENTITIES)
         )
-        return (OutputFormat(title="ioping", first=re.compile(r".+ request=1 time=\d"), line=line, read=read),)
+
+        def with_size(text: str, command: str | None) -> Iterator[ToolOutput]:
+            lines = text.splitlines()
+            for one in read(text, command):
+                yield _as_printed(one, "\n".join(lines[one.line :]), command)
+
+        first = re.compile(r".+ request=1 time=\d")
+        return (OutputFormat(title="ioping", first=first, line=line, read=with_size),)
 
     def workload(self, values: Values) -> Workload:
         """Return a queue depth of 1."""

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
+from statistics import median
 from typing import Any
 
 from suites.base import Suite
@@ -12,20 +13,28 @@ from suites.geekbench import Geekbench
 from suites.iperf3.suite import Iperf3
 from suites.output_times import CLOCK, ZONE, start_in
 from suites.outputs import OutputFormat, ParsedTrial, ToolOutput
+from suites.parameters import parse_size
 from suites.strict_json import object_in, objects_in, read_json
 from suites.units import Unit, convert
 from suites.vocab import Figure, labels
 
 KIB = 1024
-"""YABS prints the KiB/s of fio's terse output as KB/s: 111.2k IOPS of 4 KiB as 445.04 MB/s."""
+"""YABS printed the KiB/s of fio's terse output as KB/s, and its JSON does: 111.2k IOPS of 4 KiB as 445.04 MB/s."""
+
+_MENDED = "v2026-07-24"
+"""The first version that converts what it prints; that of the weeks before did so under an older name (issue #120)."""
+
+_EXACT = 100.0
+"""IOPS from which a printed rate shows the unit of the bandwidth beside it: rounded by at most 0.5 %."""
 
 MIXED = {"rw": "randrw", "rwmixread": "50", "ioengine": "libaio", "iodepth": "64", "numjobs": "2", "direct": "yes"}
 """The options of YABS's fio as parameters of fio's suite, beside the block size."""
 
 BLOCKS = {"4k": "4 KiB", "64k": "64 KiB", "512k": "512 KiB", "1m": "1 MiB"}
 
+_BINARY_DOUBT = "The KB/s of YABS are KiB/s: its bandwidths are taken as such."
+
 DOUBTS = (
-    "The KB/s of YABS are KiB/s: its bandwidths are taken as such.",
     "The jobs of YABS share a file of 2 GiB (512 MiB on ARM), and each ends after that many bytes or 30 s.",
     "Its public iperf3 servers are other ends than a peer: these figures are not compared.",
     "One run: no spread.",
@@ -72,7 +81,9 @@ def table_of_yabs(text: str) -> Row:
     version = table.pop("version")
     machine = table["universe"].get("cpu", "a server")
     source = f"yabs.sh {version}, https://github.com/masonr/yet-another-bench-script".replace("  ", " ")
-    return {"title": f"YABS: {machine}", "source": source, "doubts": list(DOUBTS), **table}
+    binary = [_BINARY_DOUBT] if table.pop("kilo") == KIB else []
+    table.pop("blocks")
+    return {"title": f"YABS: {machine}", "source": source, "doubts": [*binary, *DOUBTS], **table}
 
 
 def _json(text: str) -> Mapping[str, Any] | None:
@@ -98,6 +109,8 @@ def _of_json(content: Mapping[str, Any]) -> Row:
         "version": _one_line(content.get("version")),
         "measured": _date(_one_line(content.get("time"))[:8], "%Y%m%d"),
         "universe": {key: text for key, value in machine.items() if (text := _one_line(value))},
+        "kilo": KIB,
+        "blocks": [_one_line(one.get("bs")).lower() for one in objects_in(content, "fio")],
         "figure": [*_json_figures(content)],
     }
 
@@ -119,16 +132,45 @@ def _of_text(text: str) -> Row:
     lines = [_CONTROL.sub("", line).rstrip().rpartition("\r")[2].strip() for line in text.split("\n")]
     about = {match[1]: match[2] for line in lines if (match := _ABOUT.search(line))}
     machine = {"kernel": about.get("Kernel"), "distribution": about.get("Distro"), "cpu": about.get("Processor")}
-    version = _VERSION.search(text)
+    found = _VERSION.search(text)
+    version = "" if found is None else found[0]
+    kilo = _printed_kilo(lines, version)
     return {
-        "version": "" if version is None else version[0],
+        "version": version,
         "measured": next(filter(None, map(_printed_date, lines[:40])), ""),
         "universe": {key: shown for key, value in machine.items() if (shown := _one_line(value))},
-        "figure": [*_text_figures(lines)],
+        "kilo": kilo,
+        "blocks": [
+            cell.split()[0]
+            for line in lines
+            if (row := _FIO_ROW.search(line)) and row[1] == "Block Size"
+            for cell in row[2].split("|")
+            if cell.split()
+        ],
+        "figure": [*_text_figures(lines, kilo)],
     }
 
 
-def _text_figures(lines: list[str]) -> Iterator[Row]:
+def _printed_kilo(lines: list[str], version: str) -> int:
+    """Return the bytes of a printed KB: as IOPS times block size are, or of the version where they do not decide."""
+    rates: dict[Any, dict[str, float]] = {}
+    for row in _text_figures(lines, 1000):
+        if row["suite"] == "fio":
+            key = row["parameters"]["block_size"], row["metric"].startswith("total_"), *row["labels"].values()
+            rates.setdefault(key, {})[row["metric"].removeprefix("total_")] = row["value"]
+    ratios = [
+        each["iops"] * parse_size(block) / each["bandwidth"]
+        for (block, *_), each in rates.items()
+        if each.get("iops", 0.0) >= _EXACT and "bandwidth" in each
+    ]
+    ratio = median(ratios) if ratios else 0.0
+    for kilo in (1000, KIB):
+        if abs(ratio * 1000 / kilo - 1) < (KIB / 1000 - 1) / 2:
+            return kilo
+    return 1000 if version >= _MENDED else KIB
+
+
+def _text_figures(lines: list[str], kilo: int) -> Iterator[Row]:
     blocks: list[str] = []
     mode = version = ""
     for line in lines:
@@ -143,7 +185,7 @@ def _text_figures(lines: list[str]) -> Iterator[Row]:
                 continue
             for block, cell in zip(blocks, map(_FIO_CELL.search, cells), strict=False):
                 if cell is not None:
-                    speed = float(cell[1]) * _POWERS[cell[2]] / 1e3 * KIB
+                    speed = float(cell[1]) * _POWERS[cell[2]] / 1e3 * kilo
                     yield from _fio(block, _OPERATIONS[match[1]], speed, float(cell[3]) * (1e3 if cell[4] else 1))
         elif version and (match := _SCORE.search(line)):
             yield from _score(version, match[1].lower(), float(match[2]))
@@ -222,11 +264,12 @@ def yabs_formats() -> tuple[OutputFormat, ...]:
 
 
 def _read_output(text: str, _command: str | None) -> Iterator[ToolOutput]:
-    """Yield a result for each test of each suite, with the parameters of YABS."""
+    """Yield a result for each test of each suite, with the parameters of YABS, and name the blocks without a figure."""
     try:
-        rows = (_of_text(text) if (content := _json(text)) is None else _of_json(content))["figure"]
+        table = _of_text(text) if (content := _json(text)) is None else _of_json(content)
     except BenchwrightError:
         return
+    rows = table["figure"]
     found: dict[tuple[str, tuple[tuple[str, str], ...]], list[Figure]] = {}
     for row in rows:
         suite = _SUITES[row["suite"]]
@@ -240,6 +283,11 @@ def _read_output(text: str, _command: str | None) -> Iterator[ToolOutput]:
         known = {parameter.name: parameter for parameter in _SUITES[suite_id].parameters}
         values = {name: known[name].parse(value) for name, value in stated.items() if name in known}
         yield ToolOutput(suite_id, ParsedTrial(tuple(figures)), values, name=f"YABS {suite_id}")
+    measured = {row["parameters"].get("block_size") for row in rows}
+    blank = [block for block in table["blocks"] if block in BLOCKS and BLOCKS[block] not in measured]
+    if blank:
+        text = f"fio gave no figure for blocks of {', '.join(dict.fromkeys(blank))}: the cells are blank or 0."
+        yield ToolOutput("fio", ParsedTrial(), name="YABS fio", undecided=text)
 
 
 _SUITES: Mapping[str, Suite] = {suite.id: suite for suite in (Fio(), Iperf3(), Geekbench())}

@@ -8,7 +8,7 @@ from app.outputs.found import MOST_OUTPUTS, Between, FoundOutput, Recognition, U
 from app.outputs.json_documents import read_documents
 from app.outputs.pasted_text import Line, decoded_lines, lines_of, omission, plain, rejoined, uncut, without_endings
 from app.outputs.surroundings import without_panes, without_surroundings
-from app.outputs.text_outputs import SegmentLine, cache_notes, read_segment, segments
+from app.outputs.text_outputs import SegmentLine, cache_notes, read_passes, segments
 from app.outputs.tool_lines import begins_own, has_own, is_loop, own_text
 
 MOST_TRIED = 20_000
@@ -132,7 +132,7 @@ def _read_lines(lines: Sequence[Line], between: Between) -> Recognition:
         loop = command if is_loop(command) else ""
         notes = cache_notes(before, segment, command)
         before = segment
-        results = list(read_segment(segment, command, notes, between))
+        results = read_passes(segment, command, notes, between)
         found += [one for one in results if isinstance(one, FoundOutput)]
         unread += [one for one in results if isinstance(one, UnreadOutput)]
         own += sum(line.is_own or bool(line.command) for line in segment)

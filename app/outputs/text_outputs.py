@@ -5,10 +5,13 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from posixpath import normpath
 
-from app.outputs.found import Between, FoundOutput, UnreadOutput, formats
+from app.outputs.found import MOST_OUTPUTS, Between, FoundOutput, UnreadOutput, formats
 from app.outputs.pasted_text import Line, dedented, omission
-from app.outputs.tool_lines import begun_by, command_of, command_of_tool, has_own
+from app.outputs.tool_lines import begun_by, command_of, command_of_tool, commands_in, has_own, is_loop
+from suites.command.program_rules import name_of
 from suites.outputs import CACHE_DROPPED, OutputFormat, ToolOutput
 from suites.tool_messages import printable_message
 
@@ -23,6 +26,20 @@ MOST_OF_ONE = 200_000
 
 _DROPS = re.compile(r"vm[./]drop_caches ?= ?[13]\b|\b[13]\b[^;&>|]{0,9}[>|][^;&]{0,20}/proc/sys/vm/drop_caches")
 """A command that drops the page cache, or what sysctl prints then; 2 drops other caches."""
+
+_NOT_DROPPED = re.compile(
+    r"^[ \t]*[-\w./]+(?:\[\d+\])?: .*drop_caches|^sudo: .*(?:password|not allowed|not found|terminal|tty)", re.MULTILINE
+)
+"""What a shell, tee, sysctl or sudo prints if it may not drop the page cache, in any language."""
+
+_LOOP = re.compile(r"(?s)\b(?:for|while|until|repeat|xargs)\b(?!.*\bdone\b)")
+"""A loop that has not ended."""
+
+_NO_FILE = re.compile(r"\W*|-.*|\d+\w{0,3}|\d*[<>&].*|/dev/(?:null|zero|full|u?random)|/proc/.*")
+"""A word of a command line that names no file on a disk."""
+
+_NAMES_ONLY = re.compile("ls|stat|du|df|cd|chmod|chown|filefrag|touch|u?mount|rm|mkdir|lsblk|blockdev")
+"""Programs that do not read the content of a file that they name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,17 +102,89 @@ def _text_line(line: Line) -> SegmentLine:
     return SegmentLine(line.number, text, command_of(text), is_own, begun_by(text) if is_own else frozenset())
 
 
-def cache_notes(before: Sequence[SegmentLine], segment: Sequence[SegmentLine], command: str) -> tuple[str, ...]:
-    """Return a note on the page cache if it was dropped after the output `before` and before that of `segment`."""
+@dataclass(frozen=True, slots=True)
+class SegmentNotes:
+    """Notes on the first result of a segment, and on each later one."""
+
+    first: tuple[str, ...] = ()
+    later: tuple[str, ...] = ()
+
+
+def cache_notes(before: Sequence[SegmentLine], segment: Sequence[SegmentLine], command: str) -> SegmentNotes:
+    """Return notes on the page cache if it was dropped after the output `before` and before a result of `segment`.
+
+    Outside a loop it was dropped before the first pass only. A drop that failed, or after which another command reads
+    a file that `command` names, does not count.
+    """
     outputs = [at for at, line in enumerate(before) if line.is_own and not line.command]
     above = itertools.takewhile(lambda line: line.command or not line.is_own, segment)
-    texts = [line.text for line in (*before[max(outputs, default=-1) + 1 :], *above)] + [command]
-    found = next(filter(None, map(_DROPS.search, texts)), None)
-    return () if found is None else (f"{CACHE_DROPPED}“{printable_message(found[0])}”.",)
+    texts = [line.text for line in (*before[max(outputs, default=-1) + 1 :], *above)]
+    again = not any(line.command for line in segment)  # a later pass of the loop `command`
+    text = "\n".join([*texts, command] if again else texts)
+    drop = next(reversed(list(_DROPS.finditer(text))), None)
+    if drop is None or _NOT_DROPPED.search(text, drop.end()) or _uses(text[drop.end() :].lstrip("\"'"), command) > 1:
+        return SegmentNotes()
+    note = (f"{CACHE_DROPPED}“{printable_message(drop[0])}”.",)
+    each = _LOOP.search(text, 0, drop.start()) is not None
+    return SegmentNotes(() if again and not each else note, note if each else ())
+
+
+def _uses(text: str, command: str) -> int:
+    """Return how many commands in `text` use a file that `command` names, itself among them."""
+    own = {word.rpartition("=")[2] for word in command_of_tool(command).split()[1:]}
+    files = {normpath(word) for word in own if not _NO_FILE.fullmatch(word)}
+    found = 0
+    for words in itertools.chain.from_iterable(map(commands_in, text.splitlines())):
+        named = {normpath(word.removeprefix("< ").rpartition("=")[2]) for word in words[1:]}
+        only_named = any(_NAMES_ONLY.fullmatch(name_of(word)) for word in words)
+        found += not only_named and any(_is_in(file, each) for file in files for each in named)
+    return found
+
+
+def _is_in(file: str, named: str) -> bool:
+    """Return whether a word of a command names a file, by a pattern or by its directory."""
+    return fnmatchcase(file, named) or file.startswith(f"{named}/")
+
+
+_NUMBER = re.compile(r"\d[\d.,]*")
+
+
+def _passes(segment: Sequence[SegmentLine]) -> list[list[SegmentLine]]:
+    """Return a segment in parts of the same lines but for their numbers; none if it does not repeat its first one."""
+    own = [line for line in segment if line.is_own and not line.command]
+    parts: list[list[SegmentLine]] = []
+    shapes: list[list[str]] = []
+    for line in own:
+        shape = " ".join(_NUMBER.sub("0", line.text).split())
+        if not parts or shape == shapes[0][0]:
+            parts.append([])
+            shapes.append([])
+        parts[-1].append(line)
+        shapes[-1].append(shape)
+    return parts if len(parts) > 1 and all(each == shapes[0] for each in shapes) else []
+
+
+def read_passes(
+    segment: Sequence[SegmentLine], command: str, notes: SegmentNotes, between: Between
+) -> list[FoundOutput | UnreadOutput]:
+    """Return the results of a segment, below a loop one for each pass from which only the same lines are shown."""
+    whole = list(read_segment(segment, command, notes, between))
+    if not is_loop(command) or any(isinstance(one, FoundOutput) and one.output.parsed.complete for one in whole):
+        return whole
+    parts = _passes(segment)[:MOST_OUTPUTS]
+    after = SegmentNotes(notes.later, notes.later)
+    read = [list(read_segment(part, command, after if at else notes, between)) for at, part in enumerate(parts)]
+    each = [one for results in read for one in results if isinstance(one, FoundOutput) and _is_printed(one)]
+    return [*each] if len(each) == len(parts) > len(whole) else whole
+
+
+def _is_printed(one: FoundOutput) -> bool:
+    """Return whether a result has figures that the tool printed, not those of its lines while it ran."""
+    return bool(one.output.parsed.figures) and not one.output.parsed.samples
 
 
 def read_segment(
-    segment: Sequence[SegmentLine], command: str, notes: tuple[str, ...], between: Between
+    segment: Sequence[SegmentLine], command: str, notes: SegmentNotes, between: Between
 ) -> Iterator[FoundOutput | UnreadOutput]:
     """Yield the results of the format that reads most of a segment, or that of which nothing can be read.
 
@@ -122,10 +211,9 @@ def read_segment(
         begun_at = best.format.begun(best.text)
         left_out = (*left_out, *_left_out(segment[at[0] : at[-1]], best.format))
         own_at = [index for index, line in enumerate(best.near) if line.is_own]
-        for one in best.results:
-            parsed = replace(
-                one.parsed, complete=one.parsed.complete and not left_out, notes=(*left_out, *one.parsed.notes, *notes)
-            )
+        for number, one in enumerate(best.results):
+            texts = (*left_out, *one.parsed.notes, *(notes.later if number else notes.first))
+            parsed = replace(one.parsed, complete=one.parsed.complete and not left_out, notes=texts)
             at_line = own_at[min(bisect_left(own_at, one.line), len(own_at) - 1)]
             read = replace(one, begun=begun_at, parsed=parsed, line=at_line)
             yield FoundOutput(best.format.title, read, best.text, best.near[at_line].number, command)

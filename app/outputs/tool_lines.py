@@ -139,7 +139,7 @@ def _command_of(line: str) -> str:
 
 def command_of_tool(typed: str) -> str:
     """Return the command of a tool alone in a command line; empty if there is none."""
-    for words in _commands(typed):
+    for words in commands_in(typed):
         at = next((at for at, word in enumerate(words) if word not in _SHELL_WORDS), 0)
         for program in starts(words[at:])[0]:
             if name_of(words[at + program]) in _programs():
@@ -149,10 +149,11 @@ def command_of_tool(typed: str) -> str:
 
 def is_loop(typed: str) -> bool:
     """Return whether a command line runs a command several times."""
-    return bool(typed) and any(not _LOOPS.isdisjoint(words) for words in _commands(typed))
+    return bool(typed) and any(not _LOOPS.isdisjoint(words) for words in commands_in(typed))
 
 
-def _commands(typed: str) -> list[list[str]]:
+def commands_in(typed: str) -> list[list[str]]:
+    """Return the words of each command in a command line; of one that no shell reads, all in one."""
     try:
         return shell_commands(typed)
     except ValueError:

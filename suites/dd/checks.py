@@ -7,11 +7,12 @@ from suites.dd.parameters import PREPARED, TUNED_BLOCK, URANDOM, copied, reads, 
 from suites.facts import known
 from suites.parameters import Value, Values
 from suites.quantities import quantity
+from suites.runtime_checks import FAR_TOO_SHORT
 from suites.units import Unit
 from suites.vocab import Severity
 
 SHORTEST = 1.0
-"""Seconds: dd reports progress once a second at most."""
+"""Seconds: dd reports progress once a second at most. One copy that ran elsewhere has less to show: FAR_TOO_SHORT."""
 
 ENOUGH = 4.0
 """Seconds that the remedy aims at."""
@@ -86,7 +87,8 @@ def _short_runtime(evidence: StepEvidence) -> CheckOutcome | None:
     values = evidence.values
     size = copied(values)
     seconds, clause = disk.seconds_of_copy(evidence, size)
-    least, started = disk.least_seconds(evidence, SHORTEST)
+    shortest = SHORTEST if evidence.measured_seconds is None else FAR_TOO_SHORT
+    least, started = disk.least_seconds(evidence, shortest)
     if _each_block_is_safe(values) or seconds >= least:
         return None
     block = int(values["block_size"])

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from suites.base import Command, Context, Estimate, Purpose, Suite, TestedTool, Workload
 from suites.command_line import CommandSyntax
 from suites.dd.checks import DD_CHECKS
-from suites.dd.operands import without_disk
+from suites.dd.operands import plain_words, refused_words, without_disk
 from suites.dd.output import CLOSING, COPIED, IDENTITIES, METRICS, DdParser, tests_in
 from suites.dd.parameters import BLOCK_SIZE, DD_PARAMETERS, FILE, PREPARED, TUNED_BLOCK, URANDOM, ZERO, copied, writes
 from suites.disk import GIB, MIB, SOLID_STATE_RATE, best_directory, room_for
@@ -105,9 +105,9 @@ _CLOCK = tool_difference("dd’s clock runs from its start to its end, including
 
 def _size(text: str) -> str:
     """Return a size unchanged if dd reads it as Benchwright does: its b is 512 bytes (GNU manual, dd invocation)."""
-    if not re.fullmatch(r"\d+(?:[kKMGT](?:i?B)?)?", text):
+    if not re.fullmatch(r"\d+(?:[kKMGT](?:i?B)?|[mg])?", text):  # m and g of BSD
         raise ValueError(text)
-    return text
+    return text.upper() if text[-1:] in {"m", "g"} else text
 
 
 def _count(text: str) -> str:
@@ -154,7 +154,13 @@ class Dd(Suite):
     )
     program = Program("dd", ("dd",), same_package_name("coreutils"), timed=True)
     parameters = DD_PARAMETERS
-    syntax = CommandSyntax(("dd",), choices=("input", "flush", "read"), texts={"block_size": _size, "count": _count})
+    syntax = CommandSyntax(
+        ("dd",),
+        choices=("input", "flush", "read"),
+        texts={"block_size": _size, "count": _count},
+        normalised=plain_words,
+        refused=refused_words,
+    )
     metrics = METRICS
     parser_type = DdParser
     directory_parameter = "directory"

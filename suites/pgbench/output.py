@@ -105,11 +105,15 @@ class PgbenchParser(LineParser):
     _time: float = 0.0
     _summed_up: bool = False
     _has_rate: bool = False
+    _has_others: bool = False
     _logged: int | None = None
 
     def _result(self, exit_status: int | None) -> ParsedTrial:
         notes = [f"pgbench failed: {words}" for words in self._failures]
-        if self._has_rate and not {TPS, TRANSACTIONS} <= self._numbers.keys():
+        alone = self._has_rate and not self._has_others and TPS in self._numbers  # grep tps
+        if alone:
+            notes.append("pgbench was cut off: only the line of the rate is shown.")
+        elif self._has_rate and not {TPS, TRANSACTIONS} <= self._numbers.keys():
             notes.append("The summary of pgbench could not be read: no figure. Run pgbench with LC_ALL=C.")
             self._numbers.clear()
         idle = self._numbers.get(TRANSACTIONS) == 0
@@ -157,9 +161,11 @@ class PgbenchParser(LineParser):
         elif _FAILURE.fullmatch(line) or _REFUSED.fullmatch(line):
             self._fail(line.removeprefix("pgbench: "))
         else:
-            self._has_rate |= _RATE_LINE.match(line) is not None
+            is_rate = _RATE_LINE.match(line) is not None
+            self._has_rate |= is_rate
+            self._has_others |= not is_rate and bool(line)
             for metric, pattern in _NUMBERS:
-                if self._summed_up and (match := pattern.fullmatch(line)):
+                if (self._summed_up or is_rate) and (match := pattern.fullmatch(line)):
                     self._numbers[metric] = _number(match[1])
 
     def _take_log(self, match: re.Match[str]) -> None:

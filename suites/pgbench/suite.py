@@ -1,7 +1,8 @@
 """pgbench: PostgreSQL's own benchmark, on the user's server or one started for the test."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from suites.base import (
     Command,
@@ -24,7 +25,7 @@ from suites.host_files import HostFile
 from suites.identities import in_text
 from suites.oltp import server
 from suites.output_reading import NAMED_ELSEWHERE, StatedLine, by_parser
-from suites.outputs import OutputFormat, ParsedTrial
+from suites.outputs import OutputFormat, ParsedTrial, ToolOutput
 from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values, count_parameter, port_parameter
 from suites.pgbench.output import (
     IDENTITIES,
@@ -34,6 +35,7 @@ from suites.pgbench.output import (
     METRICS,
     SUMMARY,
     TPS,
+    TRANSACTIONS,
     PgbenchParser,
     fitting_share,
     is_logged,
@@ -289,6 +291,19 @@ def _requested_rate(parsed: ParsedTrial, _stated: Mapping[str, Value]) -> Mappin
     return {"rate": figures[TPS.name]} if {TPS.name, LAG.name} <= figures.keys() else {}
 
 
+_TIMED = re.compile(r"^duration: \d|\s(?:-\w*T|--time\b)", re.MULTILINE)
+"""The time of a run that it ends by, in the output or on the command line; others end after their transactions."""
+
+
+def _as_long_as_its_transactions(one: ToolOutput) -> ToolOutput:
+    """Return a result of a run that ended after a number of transactions, with the time that these took."""
+    figures = {figure.metric: figure.value for figure in one.parsed.figures}
+    count, rate = figures.get(TRANSACTIONS, 0.0), figures.get(TPS, 0.0)
+    if not count or not rate:
+        return one
+    return replace(one, stated={**one.stated, "time": float(max(1, round(count / rate)))}, seconds=count / rate)
+
+
 class Pgbench(Suite):
     """pgbench. Each client runs transactions one after another for a fixed time."""
 
@@ -366,7 +381,12 @@ class Pgbench(Suite):
             again=_SUMMARY,
             contradictions=in_text(IDENTITIES),
         )
-        return (OutputFormat(title="pgbench", first=_FIRST, line=_LINE, read=read),)
+
+        def with_time(text: str, command: str | None) -> Iterator[ToolOutput]:
+            for one in read(text, command):
+                yield one if _TIMED.search(f"{command or ''}\n{text}") else _as_long_as_its_transactions(one)
+
+        return (OutputFormat(title="pgbench", first=_FIRST, line=_LINE, read=with_time),)
 
     def programs(self, values: Values, facts: Facts | None) -> tuple[Program, ...]:
         """Return pgbench, and the server if the step starts one."""

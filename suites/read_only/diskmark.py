@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from suites.base import StepEvidence
 from suites.checks import Check, CheckOutcome
 from suites.output_times import ISO, start_in
-from suites.outputs import OutputFormat, ToolOutput
+from suites.outputs import OutputFormat, ParsedTrial, ToolOutput
 from suites.parameters import Choice, Parameter, Type, Value, parse_size
 from suites.programs import Program
 from suites.quantities import quantity
@@ -106,16 +106,22 @@ class DiskMark(ReadOnlySuite):
         )
 
     def _read(self, text: str, _command: str | None) -> Iterator[ToolOutput]:
-        """Yield the rows that ran: of a test that did not, all figures are 0."""
+        """Yield the rows that ran, and name the others, whose figures are all 0."""
         stated = _stated(text)
         head = _FIRST.search(text)
         section = ""
+        idle: list[str] = []
         for line in map(str.strip, text.splitlines()):
             if match := _SECTION.match(line):
                 section = match[1].lower()
             elif match := _ROW_6.match(line):
                 section = match[2].lower()
-            if (row := _ROW.match(_as_in_8(line))) and section and float(row["rate"]) > 0:
+            if (row := _ROW.match(_as_in_8(line))) is None or not section:
+                continue
+            name = f"{row['pattern']} {row['block']} Q{row['queues']}T{row['threads']}, {section}"
+            if not float(row["rate"]):
+                idle.append(name)
+            else:
                 figures = [
                     Figure(metric, float(row[key]), labels(operation=section))
                     for key, metric in (("rate", BANDWIDTH), ("iops", IOPS), ("latency", LATENCY))
@@ -129,9 +135,11 @@ class DiskMark(ReadOnlySuite):
                     "queues": int(row["queues"]),
                     "threads": int(row["threads"]),
                 }
-                name = f"{row['pattern']} {row['block']} Q{row['queues']}T{row['threads']}, {section}"
                 version = None if head is None else f"{head['tool']} {head['version']}"
                 yield tool_output(self.id, figures, values, name=name, version=version)
+        if idle:
+            text = f"0 MB/s, not run or failed: {'; '.join(idle)}."
+            yield ToolOutput(self.id, ParsedTrial(), stated, name="Rows of 0", undecided=text)
 
 
 def _as_in_8(line: str) -> str:

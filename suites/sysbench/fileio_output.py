@@ -200,8 +200,9 @@ def _flushes_of_every_file(evidence: StepEvidence) -> CheckOutcome | None:
     every, files = int(values["fsync_freq"]), int(values["file_num"])
     if not writes(values) or values["fsync_all"] or not every or 10 * files < every:
         return None
+    each = f"{files / every:.{0 if files >= 10 * every else 1}f}"
     return CheckOutcome(
-        f"After every {every} requests each of the {files} files is flushed: {files / every:.2g} fsyncs per request.",
+        f"After every {every} requests each of the {files} files is flushed: {each} fsyncs per request.",
         changes={"fsync_freq": 0, "extra_flags": "direct"} if disk.accepts_direct(evidence) else {"file_num": 1},
     )
 

@@ -59,13 +59,22 @@ _PERCENTILE = re.compile(rf"\s*(?:approx\.\s+)?(\d{{1,3}})(?:th)? percentile:\s*
 _VERSION = re.compile(r"sysbench (\d{1,4}\.\d{1,4}(?:\.\d{1,4})?)\b.*")
 _OPERATION = re.compile(r"\s*(?:operation|Memory operations type): (read|write|none)")
 _TESTS = (
-    ("cpu", re.compile(r"Prime[r]? numbers limit: \d+|Doing CPU performance benchmark")),
+    ("cpu", re.compile(r"Prime[r]? numbers limit: \d+|Doing CPU performance benchmark|CPU speed:")),
     ("memory", re.compile(r"Running memory speed test.*|Doing memory operations speed test")),
-    ("fileio", re.compile(r"Extra file open flags: .*")),
+    (
+        "fileio",
+        re.compile(
+            r"Extra file open flags: .*|File operations:|"
+            r"\s*(?:reads|writes|fsyncs)/s:\s.*|\s*(?:read|written), MiB/s:\s.*"
+        ),
+    ),
     ("threads", re.compile(r"Doing thread subsystem performance test")),
     ("mutex", re.compile(r"Doing mutex performance test")),
     ("oltp", re.compile(r"SQL statistics:")),
 )
+
+BEGINNING = "its beginning is missing"
+"""In the note on a summary without a line that names the test."""
 
 _UNNAMED = frozenset({"threads", "mutex"})
 """Tests that sysbench 1.0 does not name in its output."""
@@ -179,7 +188,7 @@ class SysbenchParser(LineParser):
         if "finished" not in output.numbers:
             return None
         if self._test not in _UNNAMED or output.version is None:
-            return "of another test, or its beginning is missing"
+            return f"of another test, or {BEGINNING}"
         # The mutex test has one event per thread and no time limit. On a busy host the threads test may count no
         # more events than that, but only after its whole time.
         one_each = output.numbers.get("total_events") == output.numbers.get("threads")

@@ -9,6 +9,7 @@ from suites.identities import Ascending, Identities, PrintedLine, Product, in_te
 from suites.output_reading import StatedLine, by_parser, measured_seconds, stated_by_command
 from suites.outputs import OPEN_LOOP, OutputFormat, ParsedTrial, ToolOutput
 from suites.parameters import Value
+from suites.sysbench.output import BEGINNING
 from suites.units import Unit
 
 _FIRST = re.compile(r"sysbench \d+\.\d+\S*[ :]")
@@ -107,8 +108,14 @@ IDENTITIES = Identities(
 """Identities of every test of sysbench, 0.4 to 1.0. With --rate, the latencies include the wait for a thread."""
 
 
+_COUNTED = re.compile(r"\s--(?:events|max-requests)=[1-9]")
+"""The option of a test that may end after a number of events, whatever its time."""
+
 _EVENTS = re.compile(r"\] thds: \d+ eps: ")
 _NAMING = re.compile(r"Prime numbers limit: |execution time \(avg/stddev\): ")
+_SUMMARY_ALONE = (
+    "The general statistics do not name the test of sysbench. Give the command line or the first lines with them."
+)
 _UNNAMED = "Live lines of events do not name the test of sysbench. Give the command line or the first lines with them."
 
 
@@ -144,6 +151,10 @@ def sysbench_format(
         waits = () if rate is None else (f"{OPEN_LOOP}with --rate={rate[1]}, latencies include the wait for a thread.",)
         for one in reader(text, command):
             parsed = replace(one.parsed, notes=(*one.parsed.notes, *waits))
-            yield replace(one, parsed=parsed, undecided=one.undecided if named else _UNNAMED)
+            ran = _runtime(parsed, {}) if _COUNTED.search(command or "") else {}
+            undecided = one.undecided if named else _UNNAMED
+            if not parsed.figures and any(BEGINNING in note for note in parsed.notes):
+                undecided = _SUMMARY_ALONE
+            yield replace(one, parsed=parsed, stated={**one.stated, **ran}, undecided=undecided)
 
     return OutputFormat(title=suite.title, first=_FIRST, line=re.compile(f"{_LINE.pattern}|{line}"), read=read)

@@ -97,6 +97,36 @@ def test_a_copy_that_writes_no_disk_is_named(operands: str, trust: Trust | None,
         assert "written" not in found.title
 
 
+@pytest.mark.parametrize(
+    ("operands", "flush"),
+    [
+        ("oflag=direct,sync,nonblock conv=fsync", "dsync"),
+        ("oflag=direct oflag=sync", "dsync"),
+        ("oflag=sync", "dsync"),
+        ("oflag=direct,nonblock", "direct"),
+        ("oflag=direct conv=fsync", "direct"),
+        ("conv=fsync,notrunc", "fdatasync"),
+        ("conv=notrunc conv=fdatasync oflag=append", "fdatasync"),
+        ("conv=fsync bs=1m", "fdatasync"),
+        ("conv=sync,noerror", "none"),
+        ("oflag=append", "none"),
+    ],
+)
+def test_flags_of_dd_in_a_list_or_repeated_are_read(operands: str, flush: str) -> None:
+    one = only(f"$ dd if=/dev/zero of=/mnt/x bs=1M count=100 {operands}\n" + COPY.format(17.2939, 6.06))
+    values = one.record.plan.steps[0].values
+    assert (values["flush"], values["block_size"], values["count"]) == (flush, 2**20, 100)
+    assert ({"unflushed-write", "cache-unknown"} & ids(one) != set()) == (flush == "none")
+
+
+@pytest.mark.parametrize("target", ["of=/dev/null", "of=/dev/zero", "of=/dev/full", "of=/dev/stdout | md5sum", "| cat"])
+def test_a_copy_to_nothing_or_to_another_program_is_a_read(target: str) -> None:
+    line = f"$ dd if=/mnt/x bs=1M count=100 iflag=fullblock,direct {target}\n"
+    one = only(line + COPY.format(17.2939, 6.06))
+    assert one.verdict.trust is Trust.UNVERIFIED, one.verdict.summary
+    assert "cache-unknown" in ids(only(line.replace(",direct", "") + COPY.format(17.2939, 6.06)))
+
+
 @pytest.mark.parametrize("change", [("IOPS=8579", "IOPS=8,579"), ("avg=58.76", "avg=58,76"), ("BW=33.5", "BW=33,5")])
 def test_a_comma_in_fios_text_is_refused_and_no_figure(change: tuple[str, str]) -> None:
     text = (DATA / "fio/3.33/normal_text.stdout").read_text()
@@ -420,7 +450,9 @@ def test_the_size_of_a_copy_is_what_was_copied() -> None:
 
 def test_a_copy_is_as_long_as_dd_printed() -> None:
     line = "$ dd if=disk.img of=/dev/null bs=10k count=10k iflag=direct\n"
-    assert not {"short-runtime", "too-brief"} & ids(only(line + COPY.format(1.72939, 60.6)))
+    assert not {"short-runtime", "too-brief"} & ids(only(line + COPY.format(17.2939, 6.06)))
+    (short,) = (each for each in only(line + COPY.format(4.9, 21.4)).verdict.findings if each.id == "short-runtime")
+    assert short.measured == "100 MiB took 4.9 s."
     assert "too-brief" in ids(only(line + COPY.format(0.0727784, 1440)))
 
 
@@ -433,7 +465,7 @@ def test_a_copy_is_as_long_as_dd_printed() -> None:
     ],
 )
 def test_a_page_cache_that_was_dropped_serves_no_reads_of_dd(dropped: str) -> None:
-    read = "$ dd if=disk.img of=/dev/null bs=10k count=10k\n" + COPY.format(1.72939, 60.6)
+    read = "$ dd if=disk.img of=/dev/null bs=10k count=10k\n" + COPY.format(17.2939, 6.06)
     assert "cache-unknown" in ids(only(read))
     cold = only(f"{dropped}\n{read}")
     assert ids(cold) == {"measured-elsewhere", "read-rate", "small-blocks"}
@@ -443,6 +475,47 @@ def test_a_page_cache_that_was_dropped_serves_no_reads_of_dd(dropped: str) -> No
     assert "cache-unknown" in ids(second)
     write = read.replace("if=disk.img of=/dev/null", "if=/dev/zero of=disk.img")
     assert "unflushed-write" in ids(only(f"{dropped}\n{write}"))
+
+
+COLD = "10485760000 bytes (10 GB, 9.8 GiB) copied, 60.1 s, 174 MB/s\n"
+DROP, DD = "echo 3 > /proc/sys/vm/drop_caches", "dd if=/mnt/t of=/dev/null bs=1M count=10000"
+
+
+@pytest.mark.parametrize(
+    ("lines", "cold"),
+    [
+        (f"# {DROP}\n# ls -l /mnt/t\n# {DD}\n", True),
+        (f"# {DROP}; sync; {DD}\n", True),
+        (f"# {DROP}\n# cat /mnt/other > /dev/null\n# {DD}\n", True),
+        (f'# sudo sh -c "sync; {DROP}" && {DD}\n', True),
+        (f"$ {DROP}\n-bash: /proc/sys/vm/drop_caches: Permission denied\n$ {DD}\n", False),
+        (f"$ {DROP}\nzsh: permission denied: /proc/sys/vm/drop_caches\n$ {DD}\n", False),
+        (f"$ sysctl vm.drop_caches=3\nsysctl: permission denied on key 'vm.drop_caches'\n$ {DD}\n", False),
+        (f"$ echo 3 | sudo tee /proc/sys/vm/drop_caches\nsudo: a password is required\n$ {DD}\n", False),
+        (f"$ {DROP}\nbash: denied: drop_caches\n$ sudo sysctl -w vm.drop_caches=3\n$ {DD}\n", True),
+        (f"# {DROP}\n# cat /mnt/t > /dev/null\n# {DD}\n", False),
+        (f"# {DROP}; md5sum /mnt/t; {DD}\n", False),
+        (f"# {DROP}\n# cp /mnt/* /srv\n# {DD}\n", False),
+        (f"# {DROP}\n# tar cf /dev/null /mnt\n# {DD}\n", False),
+        (f"# {DROP}\n# {DD} 2>/dev/null\n# {DD}\n", False),
+    ],
+)
+def test_a_page_cache_counts_as_dropped_only_if_nothing_filled_it_again(lines: str, *, cold: bool) -> None:
+    assert ("cache-unknown" not in ids(only(lines + COLD))) == cold
+
+
+@pytest.mark.parametrize("records", ["", "10000+0 records in\n10000+0 records out\n"])
+@pytest.mark.parametrize(
+    ("lines", "cold"),
+    [
+        (f"# {DROP}\n# for i in 1 2 3; do {DD}; done\n", [True, False, False]),
+        (f"# {DROP}; for i in 1 2 3; do {DD}; done\n", [True, False, False]),
+        (f"# for i in 1 2 3; do {DROP}; {DD}; done\n", [True, True, True]),
+        (f"# for i in 1 2; do ls; done; {DROP}; for i in 1 2 3; do {DD}; done\n", [True, False, False]),
+    ],
+)
+def test_a_page_cache_that_was_dropped_once_serves_the_later_passes(lines: str, cold: list[bool], records: str) -> None:
+    assert ["cache-unknown" not in ids(one) for one in outputs(lines + (records + COLD) * 3)] == cold
 
 
 OLD_IOPING = """\
@@ -463,6 +536,99 @@ def test_requests_and_their_rate_are_what_ioping_printed() -> None:
     alone = only("10 requests completed in 9.0 s, 233 iops, 233.1 MiB/s\n")
     assert value(alone, "iops_without_pauses") == 233
     assert "output-incomplete" in ids(alone)
+
+
+@pytest.mark.parametrize(
+    ("target", "command", "expected"),
+    [
+        ("/dev/nvme0n1 (block device 1.82 TiB)", "", 1.82 * 2**40),
+        ("/dev/vda (device 10.0 GiB)", "$ ioping -R /dev/vda\n", 10 * 2**30),
+        ("/dev/vda (device 10.0 GiB)", "$ ioping -q -i 0 -w 3 -S 64m /dev/vda\n", 64 * 2**20),
+        ("/ (ext4 /dev/dm-0)", "", 2**20),
+    ],
+)
+def test_requests_to_a_device_fall_in_all_of_it(target: str, command: str, expected: float) -> None:
+    one = only(command + OLD_IOPING.replace("/ (ext4 /dev/dm-0)", target).format(400))
+    assert one.record.plan.steps[0].values["working_set"] == int(expected)
+    assert ("small-working-set" in ids(one)) == (expected == 2**20)
+
+
+def test_requests_without_a_summary_are_those_shown() -> None:
+    row = "4 KiB <<< /tmp (ext4 /dev/vda1): request={} time=210.1 us{}\n"
+    one = only(row.format(1, " (warmup)") + "".join(row.format(number, "") for number in range(2, 5)))
+    (few,) = (each for each in one.verdict.findings if each.id == "few-requests")
+    assert few.measured.startswith("4 requests")
+
+
+BY_COUNT = """\
+transaction type: <builtin: TPC-B (sort of)>
+scaling factor: 100
+query mode: simple
+number of clients: 10
+number of threads: 2
+number of transactions per client: {}
+number of transactions actually processed: {}0/{}0
+tps = {} (without initial connection time)
+"""
+
+
+@pytest.mark.parametrize("command", ["", "$ pgbench -c 10 -t 100000 bench\n"])
+def test_a_run_of_pgbench_by_transactions_is_as_long_as_they_took(command: str) -> None:
+    one = only(command + BY_COUNT.format(100000, 100000, 100000, 907.967014))
+    assert one.record.plan.steps[0].values["time"] == 1101
+    assert "no-checkpoint" not in ids(one)
+    brief = only(command + BY_COUNT.format(1000, 1000, 1000, 4000))
+    assert {"no-checkpoint", "short-runtime"} <= ids(brief)
+
+
+def test_a_run_of_sysbench_by_events_is_as_long_as_they_took() -> None:
+    text = (DATA / "sysbench/1.0.20/cpu_default.stdout").read_text()
+    seconds = re.search(r"total time: +([\d.]+)s", text)
+    assert seconds is not None
+    for command in ("", "$ sysbench cpu --events=20000 --time=600 run\n", "$ sysbench cpu --time=600 run\n"):
+        one = only(command + text)
+        ran = one.record.plan.steps[0].values["time"]
+        assert ran == (600 if command.startswith("$ sysbench cpu --time") else int(float(seconds[1])))
+
+
+@pytest.mark.parametrize(
+    ("command", "lines", "expected"),
+    [
+        ("sysbench cpu --threads=$t run | grep 'events per'", "    events per second:  {}\n", [1000.1, 3990.1, 790.1]),
+        ("sysbench oltp_read_only run | grep trans", "    transactions:  6120   ({} per sec.)\n", [611.81, 22.1, 36.9]),
+        ("pgbench -h db1 -T 600 b | grep tps", "tps = {} (without initial connection time)\n", [900.1, 5200.1, 910.4]),
+        (
+            "pgbench -h db1 -T 600 b | grep tps",
+            "tps = 1.0 (including connections establishing)\ntps = {} (excluding connections establishing)\n",
+            [900.1, 5200.1, 910.4],
+        ),
+    ],
+)
+def test_each_pass_of_a_loop_is_a_result_by_its_rate_alone(command: str, lines: str, expected: list[float]) -> None:
+    found = outputs(f"$ for t in 1 4 8; do {command}; done\n" + "".join(map(lines.format, expected)))
+    assert [one.found.output.parsed.figures[0].value for one in found] == expected
+    assert [one.found.first_line for one in found][:2] == [2, 2 + lines.count("\n")]
+    assert all("output-incomplete" in ids(one) for one in found)
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "suite"),
+    [
+        ("fileio_fsync_all", "File operations:", "sysbench-fileio"),
+        ("fileio_fsync_all", "    reads/s:", "sysbench-fileio"),
+        ("cpu_default", "CPU speed:", "sysbench-cpu"),
+    ],
+)
+def test_a_summary_of_sysbench_without_its_head_is_read(name: str, first: str, suite: str) -> None:
+    text = (DATA / f"sysbench/1.0.20/{name}.stdout").read_text()
+    one = only(text[text.index(first) :])
+    assert one.found.output.suite_id == suite
+    assert one.found.output.parsed.complete
+    expected = {each.metric: each.value for each in only(text).found.output.parsed.figures}
+    assert expected.items() >= {each.metric: each.value for each in one.found.output.parsed.figures}.items()
+    general = only(text[text.index("General statistics:") :])
+    assert general.verdict.trust is Trust.UNDECIDED
+    assert general.found.output.undecided
 
 
 SIZE_BOUND = "  write: IOPS=20.0k, BW=78.1MiB/s (81.9MB/s)({}msec); 0 zone resets\n"

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from app.baselines.reference import Reference, ReferenceTableError, as_run
 from app.baselines.reference_file import read_reference, reference_from, reference_to_json
 from app.cli.main import benchwright
+from app.outputs.files import judged_bytes
 from app.plans.plan import make_step
 from app.plans.presets import ends_with_card, filled_preset
 from app.step_results import results_text
@@ -47,6 +48,43 @@ def test_the_printed_result_is_a_table_of_all_figures() -> None:
         ("total_bandwidth", ""): 976.1e3 * 1024,
     }  # fmt: skip
     assert reference_from(reference_to_json(table), "x") == table
+
+
+HEAD = "#              Yet-Another-Bench-Script              #\n#                     {}                    #\n"
+ROWS = """\
+fio Disk Speed Tests (Mixed R/W 50/50) (Partition /dev/vda2):
+---------------------------------
+Block Size | 4k            (IOPS) | 64k           (IOPS)
+Read       | {} MB/s  ({}) |                   ()
+Write      |                   () |                   ()
+Total      | 0.00 KB/s        (0) | 0.00 KB/s        (0)
+"""
+
+
+@pytest.mark.parametrize(
+    ("version", "rate", "ios", "expected"),
+    [
+        ("v2026-07-24", "142.95", "34.9k", 142.95),
+        ("v2025-04-20", "142.95", "34.9k", 142.95),  # of the weeks before the name changed
+        ("v2025-04-20", "139.60", "34.9k", 139.60 * 1.024),
+        ("", "142.95", "34.9k", 142.95),
+        ("", "139.60", "34.9k", 139.60 * 1.024),
+        ("v2026-07-24", "0.05", "12", 0.05),  # too few to decide
+        ("v2025-04-20", "0.05", "12", 0.05 * 1.024),
+    ],
+)
+def test_the_unit_of_a_printed_rate_is_that_of_its_iops(version: str, rate: str, ios: str, expected: float) -> None:
+    text = (HEAD.format(version) if version else "") + ROWS.format(rate, ios)
+    (figure,) = (one for one in table_of_yabs(text)["figure"] if one["metric"] == "bandwidth")
+    assert figure["value"] == pytest.approx(expected * 1e6)
+    assert any("KiB/s" in one for one in table_of_yabs(text)["doubts"]) == (expected != float(rate))
+
+
+def test_blocks_without_a_figure_are_named() -> None:
+    first, blank = judged_bytes("paste", ROWS.format("142.95", "34.9k").encode()).outputs
+    assert len(first.found.output.parsed.figures) == 2
+    assert "64k" in blank.verdict.summary
+    assert "4k" not in blank.verdict.summary.replace("64k", "")
 
 
 def test_the_json_is_the_same_table_unrounded_also_behind_the_printed_text(tmp_path: Path) -> None:
