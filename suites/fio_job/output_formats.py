@@ -24,8 +24,10 @@ from suites.vocab import Figure, labels
 
 _FIO = Fio()
 
+_SIZE = r"\d{1,12}(?:\.\d{1,6})?[kKmMgG]?i?B?\b"
 _HEADER = re.compile(
-    r"(?P<job>.{1,100}): \(g=\d{1,6}\): rw=(?P<rw>\w+), bs=(?:\([RWT]\) )?(?P<bs>[\d.]+[kKmMgG]?)(?:i?B)?\b"
+    r"(?P<job>.{1,100}): \(g=\d{1,6}\): rw=(?P<rw>\w+), "
+    rf"bs=(?P<bs>(?:\([RWT]\) )?{_SIZE}(?:[-,/ RWT()]{{1,6}}{_SIZE})*)"
     r".*?(?:, ioengine=(?P<ioengine>[\w.:/-]+))?(?:, iodepth=(?P<iodepth>\d+))?$"
 )
 _GROUP = re.compile(r"(?P<job>.{1,100}): \(groupid=\d{1,6}, jobs=(?P<jobs>\d{1,6})\): err=")
@@ -400,12 +402,48 @@ def _stated_in_text(lines: Iterable[str]) -> dict[str, dict[str, str]]:
     found: dict[str, dict[str, str]] = {}
     for line in lines:
         if header := _HEADER.match(line.strip()):
-            stated = {name: value for name, value in header.groupdict().items() if name != "job" and value}
-            found.setdefault(header["job"], {}).update(stated)
+            stated = {name: header[name] for name in ("rw", "ioengine", "iodepth") if header[name]}
+            found.setdefault(header["job"], {}).update(stated, **_printed_blocks(header["bs"], header["rw"]))
         elif group := _GROUP.match(line.strip()):
             own = found.setdefault(group["job"], {})
             own["numjobs"] = str(int(own.get("numjobs", 0)) + int(group["jobs"]))  # clones without group_reporting
     return found
+
+
+_RANGE = re.compile(rf"({_SIZE})(?:-({_SIZE}))?(?=[,/]|$)")
+_PRINTED = re.compile(r"(\d+)(\.\d+)?(?i:([kmg]?))(i?)(B?)")
+
+
+def _printed_blocks(text: str, pattern: str) -> dict[str, str]:
+    """Return the option of the block sizes that fio prints for the directions of a pattern; none if they are cut off.
+
+    They are those of reads, writes and trims, in this order.
+    """
+    binary = not text.startswith("(R)")  # fio 2, whose KB are 1024 bytes
+    ranges = [[_printed_size(one, binary=binary) for one in found if one] for found in _RANGE.findall(text)]
+    used = [
+        ranges[min(at, len(ranges) - 1)] for at in _DIRECTIONS_OF.get(pattern.removeprefix("rand"), (0, 1)) if ranges
+    ]
+    if not used or any(one[0] > one[-1] or (not binary and len(one) == 1) for one in used):
+        return {}
+    option = "bs" if all(one[0] == one[-1] for one in used) else "bsrange"
+    sizes = dict.fromkeys(str(one[0]) if option == "bs" else f"{one[0]}-{one[-1]}" for one in used)
+    return {option: ",".join(sizes)}
+
+
+_DIRECTIONS_OF = {"read": (0,), "write": (1,), "trim": (2,), "trimwrite": (2, 1)}
+
+
+def _printed_size(text: str, *, binary: bool) -> int:
+    """Return the bytes of a size as fio prints it, not as it reads it: a KiB are 1024; rounded to whole sectors."""
+    match = _PRINTED.fullmatch(text)
+    if match is None:
+        raise ValueError(text)
+    unit = (1024.0 if binary or match[4] or not match[5] else 1000.0) ** " kmg".index(match[3].lower() or " ")
+    size = float(match[1] + (match[2] or "")) * unit
+    whole = SECTOR * round(size / SECTOR)
+    digit: float = unit * 10.0 ** (1 - len(match[2] or "."))
+    return whole if match[3] and abs(whole - size) <= digit / 2 else round(size)
 
 
 def _of_report(
@@ -418,18 +456,24 @@ def _of_report(
         section = Section(job.name, dict(stated.get(job.name, {})))
         read = section_values(section, "")
         in_output = {parameter: read[parameter] for name, parameter in _PARAMETERS if name in section.options}
-        in_output |= {} if given else _inferred(job, section)
-        values = {**(given or {}), **in_output}
+        if _BLOCKS & section.options.keys() and not (given and given.get("block_sizes") and read["block_sizes"]):
+            in_output |= {name: read[name] for name in ("block_size", "block_sizes")}
+        inferred = _inferred(job, section, given or {})
+        if given and "block_size" not in given:
+            inferred["block_sizes"] = ""
+        values = {**inferred, **(given or {}), **in_output}
         alone = len(report.jobs) == 1
         parsed = parse_whole(_FIO.parser({**read, **values}), text.encode()) if alone else _of_one(job, report)
-        unstated = {} if given else {"direct": (True, False)}
+        unstated = {} if "direct" in values else {"direct": (True, False)}
         yield ToolOutput(_FIO.id, parsed, values, unstated, name=job.name, seconds=_ran(job, values))
 
 
 _PARAMETERS = (
-    ("rw", "rw"), ("bs", "block_size"), ("ioengine", "ioengine"), ("iodepth", "iodepth"), ("numjobs", "numjobs"),
+    ("rw", "rw"), ("ioengine", "ioengine"), ("iodepth", "iodepth"), ("numjobs", "numjobs"),
 )  # fmt: skip
 """Options that fio's text states, and their parameters."""
+
+_BLOCKS = {"bs", "bsrange", "bssplit"}
 
 
 _WHOLE_SECONDS = 0.05
@@ -440,15 +484,19 @@ SECTOR = 512
 """Bytes of which the blocks of direct I/O are multiples; fio rounds the rates from which the block follows."""
 
 
-def _inferred(job: JobReport, section: Section) -> dict[str, Value]:
+def _inferred(job: JobReport, section: Section, given: Mapping[str, Value]) -> dict[str, Value]:
     """Return the values that follow from the results, where the output does not state them."""
     seconds = round(job.runtime)
     by_time = seconds >= 1 and abs(job.runtime - seconds) < _WHOLE_SECONDS
     found: dict[str, Value] = {"rw": _pattern(job, section), "runtime": float(seconds) if by_time else 0.0}
-    if "bs" not in section.options and (block := _block(job)):
+    if block := _block(job):
         found["block_size"] = block
-    if "iodepth" not in section.options:
-        found["iodepth" if "numjobs" in section.options else "numjobs"] = max(1, round(_in_flight(job)))
+    jobs, depth = (section.number(name, int(given.get(name, 0))) for name in ("numjobs", "iodepth"))
+    if not (jobs and depth):
+        each = max(1, round(_in_flight(job) / (jobs or depth or 1)))
+        found["iodepth" if jobs else "numjobs"] = each
+        if jobs and each > 1:
+            found["ioengine"] = "io_uring"  # or another that does not wait for each I/O, as psync does
     return found
 
 
