@@ -2,16 +2,19 @@
 
 import json
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
+from types import MappingProxyType
 
 from suites.fio.identities import document_contradictions, terse_contradictions, text_contradictions
 from suites.fio.metrics import BANDWIDTH, job_figures
 from suites.fio.report import JobReport, Report, read_report
 from suites.fio.suite import Fio
 from suites.fio.text import read_terse, read_text
-from suites.fio_job.file import ALIASES, Section
+from suites.fio_job.command_line import options_of
+from suites.fio_job.file import ALIASES, KNOWN, JobFileError, Section, read_job_file
 from suites.fio_job.section_values import section_values, sized
 from suites.identities import checked, noted
 from suites.output_reading import stated_by_command
@@ -145,7 +148,7 @@ def _of_document(documents: list[str], report: Report) -> Iterator[ToolOutput]:
         section = Section(job.name, options[job.key])
         values = _without_default_size(section, section_values(section, ""))
         parsed = parse_whole(_FIO.parser(values), whole.encode()) if alone else _of_one(job, report)
-        yield ToolOutput(_FIO.id, parsed, values, name=job.name, seconds=_ran(job, values))
+        yield ToolOutput(_FIO.id, parsed, _marked(values), name=job.name, seconds=_ran(job, values))
 
 
 def _ran(job: JobReport, values: Mapping[str, Value]) -> float | None:
@@ -203,6 +206,12 @@ def _of_one(job: JobReport, report: Report) -> ParsedTrial:
 def _without_default_size(section: Section, values: Mapping[str, Value]) -> dict[str, Value]:
     """Return `values`; of a job without a size or a runtime, the size stays that of the suite."""
     return dict(values) if sized(section) else {name: value for name, value in values.items() if name != "size"}
+
+
+def _marked(values: Mapping[str, Value], *more: str) -> dict[str, Value]:
+    """Return `values`, with the names of those that decide a finding and are not stated, and `more` of them."""
+    left_open = [*(name for name in ("size", "direct", "iodepth") if name not in values), *more]
+    return {**values, "not_stated": " ".join(left_open)} if left_open else dict(values)
 
 
 def _read_clients(text: str, command: str | None) -> Iterator[ToolOutput]:
@@ -289,10 +298,35 @@ def _read_text_output(text: str, command: str | None) -> Iterator[ToolOutput]:
         return
     plain = [_CLIENT.sub("", line, count=1) for line in text.splitlines()]
     headers = [line for line in plain if _HEADER.match(line.strip())]
+    sections = _job_file_above(plain)
     for host, lines in _by_client(text):
         stated = _stated_in_text([*headers, *lines])
-        for one in _of_report(read_text(lines), "\n".join(lines), command, stated):
+        for one in _of_report(read_text(lines), "\n".join(lines), command, stated, sections):
             yield replace(one, name=f"{host} {one.name}") if host else one
+
+
+_SECTION = re.compile(r"\[[^\]]{1,100}\]")
+_OPTION = re.compile(r"([a-z][\w-]*)\s*(?:=|$)")
+
+
+def _job_file_above(lines: Iterable[str]) -> dict[str, Section]:
+    """Return the sections of the last job file above an output, by name."""
+    taken: list[str] = []
+    ended = False
+    for line in map(str.strip, lines):
+        option = _OPTION.match(line)
+        if _HEADER.match(line) or _GROUP.match(line):
+            break
+        if _SECTION.fullmatch(line):
+            taken, ended = [*([] if ended else taken), line], False
+        elif option and ALIASES.get(option[1], option[1]) in KNOWN and not ended:
+            taken += [line] if taken else []
+        elif line and line[0] not in ";#":
+            ended = True
+    try:
+        return {section.name: section for section in read_job_file("\n".join(taken))}
+    except JobFileError:
+        return {}
 
 
 _TITLE = re.compile(r"[\s*_#>:-]*(?!(?i:snip|snipped|cut)\b)(?P<words>\w[^=]{0,38}?)[\s*_#:-]*$")
@@ -333,16 +367,17 @@ def _of_groups(text: str, command: str | None) -> Iterator[ToolOutput]:
             groups.append([found])
         elif line.startswith("Run status group"):
             groups.append([])
-    given = stated_by_command(_FIO, command)
+    given = _stated_on_line(command)
     for group in filter(None, groups):
         figures = tuple(
             Figure(BANDWIDTH, _bytes_per_second(one), labels(operation=one["operation"].lower())) for one in group
         )
         seconds = max(int(one["time"]) for one in group) / 1000
         done = {one["operation"].lower() for one in group}
-        values = given or {"rw": _by_operations(done), "runtime": 0.0}
-        unstated = {} if given else {"direct": (True, False)}
-        yield ToolOutput(_FIO.id, ParsedTrial(figures, notes=(_RATES_ONLY,)), values, unstated, seconds=seconds)
+        values = {"rw": _by_operations(done), "runtime": 0.0, **(given or {})}
+        unstated = {} if "direct" in values else {"direct": (True, False)}
+        marked = _marked(values, *([] if given and "rw" in given else ["rw"]))
+        yield ToolOutput(_FIO.id, ParsedTrial(figures, notes=(_RATES_ONLY,)), marked, unstated, seconds=seconds)
 
 
 _RATES_ONLY = "fio's closing summary alone: it has neither IOPS and latencies nor the options of the jobs."
@@ -447,13 +482,18 @@ def _printed_size(text: str, *, binary: bool) -> int:
 
 
 def _of_report(
-    report: Report | None, text: str, command: str | None, stated: Mapping[str, Mapping[str, str]]
+    report: Report | None,
+    text: str,
+    command: str | None,
+    stated: Mapping[str, Mapping[str, str]],
+    sections: Mapping[str, Section] = MappingProxyType({}),
 ) -> Iterator[ToolOutput]:
     if report is None:
         return
-    given = stated_by_command(_FIO, command)
+    on_line = _stated_on_line(command)
     for job in report.jobs:
         section = Section(job.name, dict(stated.get(job.name, {})))
+        given = on_line or _stated_in_file(sections.get(job.name.strip()), section)
         read = section_values(section, "")
         in_output = {parameter: read[parameter] for name, parameter in _PARAMETERS if name in section.options}
         if _BLOCKS & section.options.keys() and not (given and given.get("block_sizes") and read["block_sizes"]):
@@ -465,7 +505,30 @@ def _of_report(
         alone = len(report.jobs) == 1
         parsed = parse_whole(_FIO.parser({**read, **values}), text.encode()) if alone else _of_one(job, report)
         unstated = {} if "direct" in values else {"direct": (True, False)}
-        yield ToolOutput(_FIO.id, parsed, values, unstated, name=job.name, seconds=_ran(job, values))
+        marked = _marked(values, *([] if "rw" in {*(given or {}), *in_output} else ["rw"]))
+        yield ToolOutput(_FIO.id, parsed, marked, unstated, name=job.name, seconds=_ran(job, values))
+
+
+def _stated_on_line(command: str | None) -> dict[str, Value] | None:
+    """Return the values of a command line; None of one that starts a job file, which has the others."""
+    line = options_of(shlex.split(command or "")[1:])
+    given = None if line.files else stated_by_command(_FIO, command)
+    return None if given is None else _without_default_size(Section("", dict(line.options)), given)
+
+
+def _stated_in_file(written: Section | None, printed: Section) -> dict[str, Value] | None:
+    """Return the values of a section of a job file; None without one, or if fio printed other options.
+
+    An option with a variable states none.
+    """
+    if written is None:
+        return None
+    values, shown = _without_default_size(written, section_values(written, "")), section_values(printed, "")
+    if any(values[name] != shown[name] for name in ("rw", "iodepth", "ioengine") if name in printed.options):
+        return None
+    left_open = {name for name, value in written.options.items() if "$" in value}
+    left_open |= {"block_size"} if _BLOCKS & left_open else set()
+    return {name: value for name, value in values.items() if name not in left_open}
 
 
 _PARAMETERS = (

@@ -5,7 +5,8 @@ import re
 import pytest
 
 from app.outputs.files import judged_bytes
-from app.outputs.judging import JudgedOutput
+from app.outputs.judging import JudgedOutput, KnownHost
+from suites.facts import Facts, MemoryFacts
 
 MIB = 2**20
 
@@ -121,3 +122,71 @@ def test_the_block_size_of_dd_in_a_loop_is_that_of_its_figures() -> None:
         "1048576000 bytes (1.0 GB, 1000 MiB) copied, 20.1 s, 52.2 MB/s\n"
     )
     assert [one.found.output.stated["block_size"] for one in found] == [4096, MIB]
+
+
+JOB_FILE = (
+    "[global]\nioengine=libaio\ndirect=1 ; as on the host\n\n"
+    "# the test\n[{name}]\nrw={rw}\nbs=4k\niodepth={depth}\nsize=4g\n"
+)
+
+
+@pytest.mark.parametrize(
+    "between", ["$ fio a.fio\n", "And here is the result:\n\n    ann@db1:~$ fio --output-format=normal a.fio\n"]
+)
+def test_the_job_file_above_an_output_states_its_options(between: str) -> None:
+    file = JOB_FILE.format(name="x", rw="randread", depth=8)
+    whole = judged_bytes("fio.txt", f"$ cat a.fio\n{file}{between}{text_of(same('4096B'), 4096)}".encode())
+    (one,) = whole.outputs
+    assert (one.found.output.stated["direct"], one.found.output.stated["size"]) == (True, 4 * 2**30)
+    assert (one.deciding, whole.left_over) == ((), 0)
+
+
+@pytest.mark.parametrize("other", [{"name": "y"}, {"rw": "read"}, {"depth": "16"}])
+def test_the_job_file_of_another_output_states_nothing(other: dict[str, str]) -> None:
+    file = JOB_FILE.format(**{"name": "x", "rw": "randread", "depth": "8"} | other)
+    one = judged(f"{file}$ fio a.fio\n{text_of(same('4096B'), 4096)}")
+    assert "direct" in one.found.output.unstated
+
+
+def test_a_variable_in_a_job_file_states_nothing() -> None:
+    file = (
+        JOB_FILE.format(name="x", rw="randread", depth=8)
+        .replace("direct=1", "direct=${DIRECT}")
+        .replace("=4k", "=${BS}")
+    )
+    one = judged(f"{file}$ fio a.fio\n{text_of(same('64.0KiB'), 65536)}")
+    assert one.found.output.stated["block_size"] == 65536
+    assert "direct" in one.found.output.unstated
+
+
+def test_a_line_that_starts_a_job_file_states_no_default_of_its_options() -> None:
+    one = judged(f"$ fio --numjobs=1 a.fio\n{text_of(same('16.0KiB'), 16384)}")
+    assert "direct" in one.found.output.unstated
+
+
+SUMMARY = (
+    "Run status group 0 (all jobs):\n"
+    "   READ: bw=51.1MiB/s (53.6MB/s), 51.1MiB/s-51.1MiB/s (53.6MB/s-53.6MB/s), io=1533MiB, run=30003-30003msec\n"
+    "  WRITE: bw=18.9MiB/s (19.9MB/s), 18.9MiB/s-18.9MiB/s (19.9MB/s-19.9MB/s), io=567MiB, run=30003-30003msec\n"
+)
+
+
+@pytest.mark.parametrize("text", [SUMMARY, text_of(same("4096B"), 4096, "randwrite").partition("\n\n")[2]])
+def test_a_part_of_an_output_has_no_finding_by_a_default(text: str) -> None:
+    host = KnownHost(Facts(host="db1", read_at="", memory=MemoryFacts(total=8 * 2**30)))
+    for one in judged_bytes("fio.txt", text.encode(), host).outputs:
+        words = " ".join(f"{found.title}: {found.measured}" for found in one.verdict.findings)
+        assert not re.search("iodepth|numjobs|rand|psync|of files|without direct", words), words
+
+
+@pytest.mark.parametrize("rw", ["randread", "read"])
+def test_libaio_is_not_said_to_be_without_direct_io_where_that_is_not_stated(rw: str) -> None:
+    assert "depth-without-async-engine" not in findings(judged(text_of(same("4096B"), 4096, rw)))
+
+
+def test_the_size_of_files_that_no_option_states_is_not_known() -> None:
+    host = KnownHost(Facts(host="db1", read_at="", memory=MemoryFacts(total=8 * 2**30)))
+    for size, known in (("", False), ("--size=1g", True)):
+        text = f"$ fio --name=x --rw=randread --bs=4k {size}\n{text_of(same('4096B'), 4096)}"
+        (one,) = judged_bytes("fio.txt", text.encode(), host).outputs
+        assert any("1 GiB of files" in found.measured for found in one.verdict.findings) is known
