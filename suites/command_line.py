@@ -133,11 +133,15 @@ class CommandSyntax:
 
 @dataclass(frozen=True, slots=True)
 class ParsedCommand:
-    """The values of a command line, and the words that could not be read; `bare`: the program is all that was read."""
+    """The values of a command line, and the words that could not be read; `bare`: the program is all that was read.
+
+    `unvalued` are the parameters of these words: the line states another value, such as a variable of the shell.
+    """
 
     values: Mapping[str, Value]
     unread: tuple[UnreadWord, ...] = ()
     bare: bool = False
+    unvalued: frozenset[str] = frozenset()
 
     @property
     def can_start(self) -> bool:
@@ -304,7 +308,9 @@ class _Reader:
         scan = self._scan(taken)
         scan.rest += [word for line in lines if line not in own for word in line]
         unread += [*self._refused(taken), *self._differing(taken)]
-        values = self._applying(self._changed(scan, unread))
+        changed = self._changed(scan, unread)
+        unvalued = frozenset(name for name in scan.given if name not in changed and self._is_new(name, scan))
+        values = self._applying(changed)
         values = self._chosen(self._with_defaults(values, scan), scan)
         values = self._with_defaults(values, scan)
         shown = self._scan(self._lines(values))
@@ -318,7 +324,7 @@ class _Reader:
         unread += self._elsewhere(taken, values)
         if len(taken) > 1 and len(self._lines(values)) != len(taken):
             unread.append(UnreadWord("", "Not every combination of the lists."))
-        return ParsedCommand(values, tuple(dict.fromkeys(unread)))
+        return ParsedCommand(values, tuple(dict.fromkeys(unread)), unvalued=unvalued)
 
     def _elsewhere(self, lines: Iterable[Words], values: Values) -> list[UnreadWord]:
         """Return sudo and the paths of programs in `lines` that are not those of the line of `values`."""
@@ -353,11 +359,15 @@ class _Reader:
         own = {name_of(str(self._current[name])) for name in self._syntax.paths} - {""}
         return next((at for at, word in enumerate(line) if name_of(word) in {*self._programs, *own}), None)
 
+    def _is_new(self, name: str, scan: _Scan) -> bool:
+        """Return whether a line states a parameter otherwise than the line of the current values."""
+        return scan.given[name] != self._now.given.get(name)
+
     def _changed(self, scan: _Scan, unread: list[UnreadWord]) -> dict[str, Value]:
         """Return the values whose text differs from that of the current values; add the invalid ones to `unread`."""
         found: dict[str, Value] = {}
         for name, texts in scan.given.items():
-            if texts == self._now.given.get(name):
+            if not self._is_new(name, scan):
                 continue
             try:
                 convert = self._syntax.texts.get(name, str)

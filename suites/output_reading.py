@@ -55,7 +55,8 @@ def stated_by_command(
 ) -> dict[str, Value] | None:
     """Return every value of a command line of the suite's tool; None if there is none, or if it cannot be read.
 
-    `assumed` are values that no option states.
+    `assumed` are values that no option states. An option whose value cannot be read, such as a variable of the shell,
+    states none, and has not the tool's default either.
     """
     if not command:
         return None
@@ -63,7 +64,9 @@ def stated_by_command(
         found = suite.parse_command(command, complete_values(suite, assumed or {}), Context())
     except BenchwrightError:
         return None
-    return None if found is None or found.is_refused else dict(found.values)
+    if found is None or found.is_refused:
+        return None
+    return {name: value for name, value in found.values.items() if name not in found.unvalued}
 
 
 def measured_seconds(parsed: ParsedTrial) -> float | None:

@@ -78,17 +78,20 @@ class _SegmentReading:
 def segments(lines: Iterable[Line]) -> Iterator[list[SegmentLine]]:
     """Yield `lines` in parts, each with one output: a line that begins one ends the part before, as does a prompt.
 
-    Lines that begin an output follow one another where it has several such, as one for each job.
+    Lines that begin an output follow one another where it has several such, as one for each job. What precedes the
+    first command belongs to its output, as a job file does.
     """
     segment: list[SegmentLine] = []
     beginning: frozenset[str] = frozenset()
-    only_begun = True
+    only_begun, of_tool = True, False
     for line in map(_text_line, lines):
         begun = line.begun
-        if segment and (line.command or (begun and not (only_begun and (begun & beginning or not beginning)))):
+        ends = line.command or (begun and not (only_begun and (begun & beginning or not beginning)))
+        if ends and of_tool:
             yield segment
-            segment, beginning, only_begun = [], frozenset(), True
+            segment, beginning, only_begun, of_tool = [], frozenset(), True, False
         segment.append(line)
+        of_tool = of_tool or line.is_own or bool(line.command)
         if begun:
             beginning = begun
         elif line.is_own and beginning:

@@ -30,6 +30,7 @@ from suites.fio.parameters import (
     in_flight,
     iops_limit,
     is_random,
+    is_stated,
     job_option,
     largest_block,
     mixes,
@@ -65,6 +66,8 @@ def _page_cache(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
     values = evidence.values
     if past_memory(values) or (writes(values) and not mixes(values) and flushes(values)):
         return None
+    if not is_stated(values, "size"):
+        return NotChecked("The output does not state the size of the files.")
     total = total_size(values)
     cache = cache_for(evidence, total)
     if cache is None or isinstance(cache, NotChecked):
@@ -86,7 +89,9 @@ def _past_the_cache(evidence: StepEvidence, cache: int) -> dict[str, Value]:
 
 
 def _caching_text(values: Values) -> str:
-    return "through mmap" if values["ioengine"] == "mmap" else "without direct I/O"
+    if values["ioengine"] == "mmap":
+        return "through mmap"
+    return "without direct I/O" if is_stated(values, "direct") else "through the page cache unless direct=1"
 
 
 def _unflushed_write(evidence: StepEvidence) -> CheckOutcome | None:
@@ -101,7 +106,11 @@ def _unflushed_write(evidence: StepEvidence) -> CheckOutcome | None:
         changes["ioengine"] = "libaio"
     if not accepts_direct(evidence):
         changes = {"end_fsync": True, "runtime": 0.0, "ramp_time": 0.0}
-    return CheckOutcome(measured=f"{values['rw']} {_caching_text(values)} and {flushed}{late}.", changes=changes)
+    pattern = values["rw"] if is_stated(values, "rw") else "Writes"
+    how = f"{_caching_text(values)} and {flushed}{late}"
+    if not is_stated(values, "direct"):
+        how = "with neither direct=1 nor fsync stated"
+    return CheckOutcome(measured=f"{pattern} {how}.", changes=changes)
 
 
 def _few(evidence: StepEvidence) -> CheckOutcome | None:
@@ -112,7 +121,9 @@ def _few(evidence: StepEvidence) -> CheckOutcome | None:
     reaches_disk = past_memory(values) or (writes(values) and not mixes(values) and flushes(values))
     again = bool(values["runtime"]) or int(values["loops"]) > 1
     total, disk = total_size(values), _disk_size(evidence)
-    if not reaches_disk or not again or disk is None or total >= min(SMALL, SMALL_SHARE * disk[0]):
+    if not is_stated(values, "size") or not reaches_disk or not again:
+        return None
+    if disk is None or total >= min(SMALL, SMALL_SHARE * disk[0]):
         return None
     jobs, room = int(values["numjobs"]), free_bytes(evidence)
     size = -(-DIRECT_TOTAL // jobs // MIB) * MIB
@@ -249,7 +260,7 @@ def _short_runtime(evidence: StepEvidence) -> CheckOutcome | None:
     if (ran := evidence.measured_seconds) is not None:
         text = f"fio ran for {duration_text(ran)}: {samples_text(ran)}."
         return CheckOutcome(text, changes=_longer(evidence)) if is_short(ran, evidence) else None
-    if writes_per_sync(evidence.values) == 1:
+    if writes_per_sync(evidence.values) == 1 or not is_stated(evidence.values, "size"):
         return None  # each write takes as long as a flush, whatever its size
     total = total_size(evidence.values) * int(evidence.values["loops"])
     rate, words = plausible_rate(evidence)
@@ -277,6 +288,8 @@ def _depth_without_engine(evidence: StepEvidence) -> CheckOutcome | None:
     depth, engine = int(values["iodepth"]), values["ioengine"]
     if depth == 1 or not one_in_flight(values):
         return None
+    if engine not in ONE_AT_A_TIME and not is_stated(values, "direct"):
+        return None
     if not accepts_direct(evidence):
         return CheckOutcome(f"iodepth {depth} with {engine}; no direct I/O here.", changes={"iodepth": 1})
     wanted: dict[str, Value] = {"ioengine": "libaio", "direct": True}
@@ -288,7 +301,7 @@ def _depth_without_engine(evidence: StepEvidence) -> CheckOutcome | None:
 
 def _block_over_file(evidence: StepEvidence) -> CheckOutcome | None:
     block, size = largest_block(evidence.values), int(evidence.values["size"])
-    if block <= size:
+    if block <= size or not is_stated(evidence.values, "size"):
         return None
     return CheckOutcome(
         f"bs is {quantity(block)}, size is {quantity(size)}.", changes={"size": -(-64 * block // MIB) * MIB}

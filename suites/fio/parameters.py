@@ -176,16 +176,22 @@ def total_size(values: Values) -> int:
 
 JOB_OPTIONS: Mapping[str, Value] = {
     "shared_file": "", "random_distribution": "random", "repeated_data": "", "pause": 0.0, "pause_blocks": 1,
-    "rate": 0, "rate_iops_both": 0, "offload": False, "latency_target": 0.0,
+    "rate": 0, "rate_iops_both": 0, "offload": False, "latency_target": 0.0, "not_stated": "",
 }  # fmt: skip
 """Traits that only a job file can set, with the value that fio's own suite has. `shared_file` and `repeated_data` are
 how files are shared and data repeats; `pause` is thinktime in seconds after `pause_blocks` blocks. `rate` (B/s) and
-`rate_iops_both` are limits of all directions of a job together, `offload` is io_submit_mode=offload."""
+`rate_iops_both` are limits of all directions of a job together, `offload` is io_submit_mode=offload. `not_stated` are
+the parameters that an output from elsewhere does not state: nothing is found by their values."""
 
 
 def job_option(values: Values, name: str) -> Value:
     """Return a trait that only a job file can set."""
     return values.get(name, JOB_OPTIONS[name])
+
+
+def is_stated(values: Values, *names: str) -> bool:
+    """Return whether all of these parameters are known of an output from elsewhere; true of every step of a plan."""
+    return set(names).isdisjoint(str(job_option(values, "not_stated")).split())
 
 
 def writes_per_sync(values: Values) -> int:
@@ -208,7 +214,8 @@ def flushes(values: Values) -> bool:
     """
     interval = flush_interval(values)
     if not values["runtime"]:
-        return bool(values["end_fsync"]) or 0 < interval < int(values["size"]) * int(values["loops"])
+        is_small = not is_stated(values, "size") or interval < int(values["size"]) * int(values["loops"])
+        return bool(values["end_fsync"]) or (bool(interval) and is_small)
     return flushed_in_time(writes_per_sync(values), largest_block(values), int(values["size"]))
 
 

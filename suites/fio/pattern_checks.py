@@ -4,7 +4,15 @@ from suites.base import StepEvidence
 from suites.checks import Check, CheckOutcome
 from suites.disk import KIB, accepts_direct, disk_under, throughput_ceiling, unaligned_direct
 from suites.facts import known
-from suites.fio.parameters import block_choices, in_flight, is_random, largest_block, past_memory, redraws_offsets
+from suites.fio.parameters import (
+    block_choices,
+    in_flight,
+    is_random,
+    is_stated,
+    largest_block,
+    past_memory,
+    redraws_offsets,
+)
 from suites.fio.tuning import DEPTH
 from suites.parameters import Value
 from suites.quantities import count_text, quantity
@@ -18,6 +26,8 @@ LARGE_RANDOM_BLOCK = 16 * KIB
 
 def _one_in_flight(evidence: StepEvidence) -> CheckOutcome | None:
     values = evidence.values
+    if not is_stated(values, "rw", "iodepth"):
+        return None
     if not is_random(values) or in_flight(values) > 1 or int(values["iodepth"]) > 1 or values["rate_iops"]:
         return None
     wanted: dict[str, Value] = {"ioengine": "libaio", "direct": True, "iodepth": DEPTH}
@@ -31,7 +41,7 @@ def _one_in_flight(evidence: StepEvidence) -> CheckOutcome | None:
 def _throughput_ceiling(evidence: StepEvidence) -> CheckOutcome | None:
     values = evidence.values
     block = largest_block(values)
-    if not is_random(values) or block < LARGE_RANDOM_BLOCK:
+    if not is_stated(values, "rw") or not is_random(values) or block < LARGE_RANDOM_BLOCK:
         return None
     extra: dict[str, Value] = {"block_sizes": ""} if values["block_sizes"] else {}
     return CheckOutcome(
@@ -42,7 +52,7 @@ def _throughput_ceiling(evidence: StepEvidence) -> CheckOutcome | None:
 
 def _same_blocks(evidence: StepEvidence) -> CheckOutcome | None:
     values = evidence.values
-    if not is_random(values) or redraws_offsets(values) or evidence.trials < 2:
+    if not is_stated(values, "rw") or not is_random(values) or redraws_offsets(values) or evidence.trials < 2:
         return None
     return CheckOutcome(f"randrepeat=1 with {evidence.trials} trials.", changes={"randrepeat": False})
 

@@ -45,6 +45,7 @@ from suites.fio.parameters import (
     in_flight,
     iops_limit,
     is_random,
+    is_stated,
     job_option,
     mixes,
     one_in_flight,
@@ -308,7 +309,7 @@ class Fio(Suite):
         return Workload(
             seconds=float(values["runtime"]) or None,
             ramp=float(values["ramp_time"]),
-            size=int(values["size"]) * jobs * int(values["loops"]),
+            size=int(values["size"]) * jobs * int(values["loops"]) if is_stated(values, "size") else None,
             buffered=not past_memory(values),
             queue_depth=depth,
             # Buffered libaio waits for each I/O as it submits it, and counts the others until they are reaped.

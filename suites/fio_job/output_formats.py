@@ -2,16 +2,19 @@
 
 import json
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
+from types import MappingProxyType
 
 from suites.fio.identities import document_contradictions, terse_contradictions, text_contradictions
 from suites.fio.metrics import BANDWIDTH, job_figures
 from suites.fio.report import JobReport, Report, read_report
 from suites.fio.suite import Fio
 from suites.fio.text import read_terse, read_text
-from suites.fio_job.file import ALIASES, Section
+from suites.fio_job.command_line import options_of
+from suites.fio_job.file import ALIASES, KNOWN, JobFileError, Section, read_job_file
 from suites.fio_job.section_values import section_values, sized
 from suites.identities import checked, noted
 from suites.output_reading import stated_by_command
@@ -24,8 +27,10 @@ from suites.vocab import Figure, labels
 
 _FIO = Fio()
 
+_SIZE = r"\d{1,12}(?:\.\d{1,6})?[kKmMgG]?i?B?\b"
 _HEADER = re.compile(
-    r"(?P<job>.{1,100}): \(g=\d{1,6}\): rw=(?P<rw>\w+), bs=(?:\([RWT]\) )?(?P<bs>[\d.]+[kKmMgG]?)(?:i?B)?\b"
+    r"(?P<job>.{1,100}): \(g=\d{1,6}\): rw=(?P<rw>\w+), "
+    rf"bs=(?P<bs>(?:\([RWT]\) )?{_SIZE}(?:[-,/ RWT()]{{1,6}}{_SIZE})*)"
     r".*?(?:, ioengine=(?P<ioengine>[\w.:/-]+))?(?:, iodepth=(?P<iodepth>\d+))?$"
 )
 _GROUP = re.compile(r"(?P<job>.{1,100}): \(groupid=\d{1,6}, jobs=(?P<jobs>\d{1,6})\): err=")
@@ -143,7 +148,7 @@ def _of_document(documents: list[str], report: Report) -> Iterator[ToolOutput]:
         section = Section(job.name, options[job.key])
         values = _without_default_size(section, section_values(section, ""))
         parsed = parse_whole(_FIO.parser(values), whole.encode()) if alone else _of_one(job, report)
-        yield ToolOutput(_FIO.id, parsed, values, name=job.name, seconds=_ran(job, values))
+        yield ToolOutput(_FIO.id, parsed, _marked(values), name=job.name, seconds=_ran(job, values))
 
 
 def _ran(job: JobReport, values: Mapping[str, Value]) -> float | None:
@@ -201,6 +206,12 @@ def _of_one(job: JobReport, report: Report) -> ParsedTrial:
 def _without_default_size(section: Section, values: Mapping[str, Value]) -> dict[str, Value]:
     """Return `values`; of a job without a size or a runtime, the size stays that of the suite."""
     return dict(values) if sized(section) else {name: value for name, value in values.items() if name != "size"}
+
+
+def _marked(values: Mapping[str, Value], *more: str) -> dict[str, Value]:
+    """Return `values`, with the names of those that decide a finding and are not stated, and `more` of them."""
+    left_open = [*(name for name in ("size", "direct", "iodepth") if name not in values), *more]
+    return {**values, "not_stated": " ".join(left_open)} if left_open else dict(values)
 
 
 def _read_clients(text: str, command: str | None) -> Iterator[ToolOutput]:
@@ -287,10 +298,35 @@ def _read_text_output(text: str, command: str | None) -> Iterator[ToolOutput]:
         return
     plain = [_CLIENT.sub("", line, count=1) for line in text.splitlines()]
     headers = [line for line in plain if _HEADER.match(line.strip())]
+    sections = _job_file_above(plain)
     for host, lines in _by_client(text):
         stated = _stated_in_text([*headers, *lines])
-        for one in _of_report(read_text(lines), "\n".join(lines), command, stated):
+        for one in _of_report(read_text(lines), "\n".join(lines), command, stated, sections):
             yield replace(one, name=f"{host} {one.name}") if host else one
+
+
+_SECTION = re.compile(r"\[[^\]]{1,100}\]")
+_OPTION = re.compile(r"([a-z][\w-]*)\s*(?:=|$)")
+
+
+def _job_file_above(lines: Iterable[str]) -> dict[str, Section]:
+    """Return the sections of the last job file above an output, by name."""
+    taken: list[str] = []
+    ended = False
+    for line in map(str.strip, lines):
+        option = _OPTION.match(line)
+        if _HEADER.match(line) or _GROUP.match(line):
+            break
+        if _SECTION.fullmatch(line):
+            taken, ended = [*([] if ended else taken), line], False
+        elif option and ALIASES.get(option[1], option[1]) in KNOWN and not ended:
+            taken += [line] if taken else []
+        elif line and line[0] not in ";#":
+            ended = True
+    try:
+        return {section.name: section for section in read_job_file("\n".join(taken))}
+    except JobFileError:
+        return {}
 
 
 _TITLE = re.compile(r"[\s*_#>:-]*(?!(?i:snip|snipped|cut)\b)(?P<words>\w[^=]{0,38}?)[\s*_#:-]*$")
@@ -331,16 +367,17 @@ def _of_groups(text: str, command: str | None) -> Iterator[ToolOutput]:
             groups.append([found])
         elif line.startswith("Run status group"):
             groups.append([])
-    given = stated_by_command(_FIO, command)
+    given = _stated_on_line(command)
     for group in filter(None, groups):
         figures = tuple(
             Figure(BANDWIDTH, _bytes_per_second(one), labels(operation=one["operation"].lower())) for one in group
         )
         seconds = max(int(one["time"]) for one in group) / 1000
         done = {one["operation"].lower() for one in group}
-        values = given or {"rw": _by_operations(done), "runtime": 0.0}
-        unstated = {} if given else {"direct": (True, False)}
-        yield ToolOutput(_FIO.id, ParsedTrial(figures, notes=(_RATES_ONLY,)), values, unstated, seconds=seconds)
+        values = {"rw": _by_operations(done), "runtime": 0.0, **(given or {})}
+        unstated = {} if "direct" in values else {"direct": (True, False)}
+        marked = _marked(values, *([] if given and "rw" in given else ["rw"]))
+        yield ToolOutput(_FIO.id, ParsedTrial(figures, notes=(_RATES_ONLY,)), marked, unstated, seconds=seconds)
 
 
 _RATES_ONLY = "fio's closing summary alone: it has neither IOPS and latencies nor the options of the jobs."
@@ -400,36 +437,106 @@ def _stated_in_text(lines: Iterable[str]) -> dict[str, dict[str, str]]:
     found: dict[str, dict[str, str]] = {}
     for line in lines:
         if header := _HEADER.match(line.strip()):
-            stated = {name: value for name, value in header.groupdict().items() if name != "job" and value}
-            found.setdefault(header["job"], {}).update(stated)
+            stated = {name: header[name] for name in ("rw", "ioengine", "iodepth") if header[name]}
+            found.setdefault(header["job"], {}).update(stated, **_printed_blocks(header["bs"], header["rw"]))
         elif group := _GROUP.match(line.strip()):
             own = found.setdefault(group["job"], {})
             own["numjobs"] = str(int(own.get("numjobs", 0)) + int(group["jobs"]))  # clones without group_reporting
     return found
 
 
+_RANGE = re.compile(rf"({_SIZE})(?:-({_SIZE}))?(?=[,/]|$)")
+_PRINTED = re.compile(r"(\d+)(\.\d+)?(?i:([kmg]?))(i?)(B?)")
+
+
+def _printed_blocks(text: str, pattern: str) -> dict[str, str]:
+    """Return the option of the block sizes that fio prints for the directions of a pattern; none if they are cut off.
+
+    They are those of reads, writes and trims, in this order.
+    """
+    binary = not text.startswith("(R)")  # fio 2, whose KB are 1024 bytes
+    ranges = [[_printed_size(one, binary=binary) for one in found if one] for found in _RANGE.findall(text)]
+    used = [
+        ranges[min(at, len(ranges) - 1)] for at in _DIRECTIONS_OF.get(pattern.removeprefix("rand"), (0, 1)) if ranges
+    ]
+    if not used or any(one[0] > one[-1] or (not binary and len(one) == 1) for one in used):
+        return {}
+    option = "bs" if all(one[0] == one[-1] for one in used) else "bsrange"
+    sizes = dict.fromkeys(str(one[0]) if option == "bs" else f"{one[0]}-{one[-1]}" for one in used)
+    return {option: ",".join(sizes)}
+
+
+_DIRECTIONS_OF = {"read": (0,), "write": (1,), "trim": (2,), "trimwrite": (2, 1)}
+
+
+def _printed_size(text: str, *, binary: bool) -> int:
+    """Return the bytes of a size as fio prints it, not as it reads it: a KiB are 1024; rounded to whole sectors."""
+    match = _PRINTED.fullmatch(text)
+    if match is None:
+        raise ValueError(text)
+    unit = (1024.0 if binary or match[4] or not match[5] else 1000.0) ** " kmg".index(match[3].lower() or " ")
+    size = float(match[1] + (match[2] or "")) * unit
+    whole = SECTOR * round(size / SECTOR)
+    digit: float = unit * 10.0 ** (1 - len(match[2] or "."))
+    return whole if match[3] and abs(whole - size) <= digit / 2 else round(size)
+
+
 def _of_report(
-    report: Report | None, text: str, command: str | None, stated: Mapping[str, Mapping[str, str]]
+    report: Report | None,
+    text: str,
+    command: str | None,
+    stated: Mapping[str, Mapping[str, str]],
+    sections: Mapping[str, Section] = MappingProxyType({}),
 ) -> Iterator[ToolOutput]:
     if report is None:
         return
-    given = stated_by_command(_FIO, command)
+    on_line = _stated_on_line(command)
     for job in report.jobs:
         section = Section(job.name, dict(stated.get(job.name, {})))
+        given = on_line or _stated_in_file(sections.get(job.name.strip()), section)
         read = section_values(section, "")
         in_output = {parameter: read[parameter] for name, parameter in _PARAMETERS if name in section.options}
-        in_output |= {} if given else _inferred(job, section)
-        values = {**(given or {}), **in_output}
+        if _BLOCKS & section.options.keys() and not (given and given.get("block_sizes") and read["block_sizes"]):
+            in_output |= {name: read[name] for name in ("block_size", "block_sizes")}
+        inferred = _inferred(job, section, given or {})
+        if given and "block_size" not in given:
+            inferred["block_sizes"] = ""
+        values = {**inferred, **(given or {}), **in_output}
         alone = len(report.jobs) == 1
         parsed = parse_whole(_FIO.parser({**read, **values}), text.encode()) if alone else _of_one(job, report)
-        unstated = {} if given else {"direct": (True, False)}
-        yield ToolOutput(_FIO.id, parsed, values, unstated, name=job.name, seconds=_ran(job, values))
+        unstated = {} if "direct" in values else {"direct": (True, False)}
+        marked = _marked(values, *([] if "rw" in {*(given or {}), *in_output} else ["rw"]))
+        yield ToolOutput(_FIO.id, parsed, marked, unstated, name=job.name, seconds=_ran(job, values))
+
+
+def _stated_on_line(command: str | None) -> dict[str, Value] | None:
+    """Return the values of a command line; None of one that starts a job file, which has the others."""
+    line = options_of(shlex.split(command or "")[1:])
+    given = None if line.files else stated_by_command(_FIO, command)
+    return None if given is None else _without_default_size(Section("", dict(line.options)), given)
+
+
+def _stated_in_file(written: Section | None, printed: Section) -> dict[str, Value] | None:
+    """Return the values of a section of a job file; None without one, or if fio printed other options.
+
+    An option with a variable states none.
+    """
+    if written is None:
+        return None
+    values, shown = _without_default_size(written, section_values(written, "")), section_values(printed, "")
+    if any(values[name] != shown[name] for name in ("rw", "iodepth", "ioengine") if name in printed.options):
+        return None
+    left_open = {name for name, value in written.options.items() if "$" in value}
+    left_open |= {"block_size"} if _BLOCKS & left_open else set()
+    return {name: value for name, value in values.items() if name not in left_open}
 
 
 _PARAMETERS = (
-    ("rw", "rw"), ("bs", "block_size"), ("ioengine", "ioengine"), ("iodepth", "iodepth"), ("numjobs", "numjobs"),
+    ("rw", "rw"), ("ioengine", "ioengine"), ("iodepth", "iodepth"), ("numjobs", "numjobs"),
 )  # fmt: skip
 """Options that fio's text states, and their parameters."""
+
+_BLOCKS = {"bs", "bsrange", "bssplit"}
 
 
 _WHOLE_SECONDS = 0.05
@@ -440,15 +547,19 @@ SECTOR = 512
 """Bytes of which the blocks of direct I/O are multiples; fio rounds the rates from which the block follows."""
 
 
-def _inferred(job: JobReport, section: Section) -> dict[str, Value]:
+def _inferred(job: JobReport, section: Section, given: Mapping[str, Value]) -> dict[str, Value]:
     """Return the values that follow from the results, where the output does not state them."""
     seconds = round(job.runtime)
     by_time = seconds >= 1 and abs(job.runtime - seconds) < _WHOLE_SECONDS
     found: dict[str, Value] = {"rw": _pattern(job, section), "runtime": float(seconds) if by_time else 0.0}
-    if "bs" not in section.options and (block := _block(job)):
+    if block := _block(job):
         found["block_size"] = block
-    if "iodepth" not in section.options:
-        found["iodepth" if "numjobs" in section.options else "numjobs"] = max(1, round(_in_flight(job)))
+    jobs, depth = (section.number(name, int(given.get(name, 0))) for name in ("numjobs", "iodepth"))
+    if not (jobs and depth):
+        each = max(1, round(_in_flight(job) / (jobs or depth or 1)))
+        found["iodepth" if jobs else "numjobs"] = each
+        if jobs and each > 1:
+            found["ioengine"] = "io_uring"  # or another that does not wait for each I/O, as psync does
     return found
 
 
