@@ -346,8 +346,15 @@ def _import_library(workstation: Workstation, file: Path, runs: Sequence[str], *
     for found in workstation.import_runs(file, runs):
         show_part("Importing", found.done, found.total)
     if as_json:
-        print_json(ImportedRuns(runs=list(found.runs), present=list(found.present), refused=dict(found.refused)))
+        print_json(
+            ImportedRuns(
+                runs=list(found.runs),
+                present=list(found.present),
+                refused=dict(found.refused),
+                added=list(found.added),
+            )
+        )
     else:
-        click.echo(plain(found.text))
-    if found.refused:
+        click.echo(plain(found.report()))
+    if found.refused or found.left_out:
         raise SystemExit(FAILED)

@@ -683,6 +683,22 @@ def test_a_copy_that_differs_is_named_and_left(url: ServerUrl, store: Store, tmp
     assert f"{runs[1]}: The run {runs[1]} of this library differs" in done.out
 
 
+def test_two_copies_at_once_bring_each_run_once(url: ServerUrl, store: Store, tmp_path: Path) -> None:
+    path = tmp_path / "first.sqlite3"
+    runs = library_of(path, 12)
+
+    def copy(number: int) -> Merged:
+        with closing(Workstation(tmp_path / f"own{number}.sqlite3", tmp_path / "hosts.toml")) as workstation:
+            *_, last = workstation.copy_library(path, url)
+            return last
+
+    with ThreadPoolExecutor(3) as pool:
+        found = list(pool.map(copy, range(3)))
+    assert [one.text for one in found if not one.whole] == []
+    assert sorted(run for one in found for run in one.runs.runs) == runs
+    assert {row.id for row in store.runs()} == set(runs)
+
+
 def test_an_interrupted_copy_leaves_whole_runs_and_goes_on(url: ServerUrl, store: Store, tmp_path: Path) -> None:
     path = tmp_path / "first.sqlite3"
     runs = library_of(path, 6)
