@@ -27,7 +27,6 @@ from app.records import start_text
 from app.store import (
     errors,
     investigations,
-    library_reader,
     packed_samples,
     record_reader,
     run_reader,
@@ -389,7 +388,6 @@ def _copy(old: Connection, new: Connection, run: str, change: RowChange | None =
             pass
         packed_samples.count(new, run)  # those of a stranger may be malformed
         record = record_reader.record(new, run)
-        library_reader.annotation(new, run)
     except (ValueError, TypeError, LookupError, OverflowError, StatementError) as error:
         if isinstance(error, DBAPIError):
             raise
