@@ -176,7 +176,7 @@ def print_redaction(preview: RedactionPreview, *, as_json: bool) -> None:
     if as_json:
         print_json(asdict(preview))
         return
-    for line in preview.text.splitlines():
+    for line in preview.lines():
         click.echo(plain(line))
 
 
