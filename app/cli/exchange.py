@@ -129,7 +129,7 @@ def export(
         )
     shared = {name for name in given if (name in REDACTED if redact is None else redact)}
     written: list[Path] = []
-    with _printing(given, written, as_json=as_json) as printed:
+    with _naming(written), _printing(given, written, as_json=as_json) as printed:
         for name in (name for name in given if name not in shared):
             written += writers[name](workstation, runs, given[name])
         if shared:
@@ -149,6 +149,17 @@ PRINTED = Path("-")
 
 TEXTS = ("ticket", "markdown", "html", "run_json", "script")
 """Exports that are one text, which can be printed."""
+
+
+@contextmanager
+def _naming(written: Sequence[Path]) -> Iterator[None]:
+    """Name what was written before an error."""
+    try:
+        yield
+    except BenchwrightError:
+        for path in filter(Path.exists, written):
+            print_note(f"Wrote {path}")
+        raise
 
 
 @contextmanager

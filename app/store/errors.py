@@ -239,6 +239,11 @@ def foreign_file(path: Path) -> StoreError:
     )
 
 
+def no_library(path: Path) -> StoreError:
+    """Return the error that there is no file at `path`, and none was created."""
+    return StoreError(f"There is no library at {path}.", "Check --store. A run creates a new one: benchwright quick")
+
+
 def empty_file(path: Path) -> StoreError:
     """Return the error that the file at `path` is empty."""
     return StoreError(f"{path} is not a library: the file is empty.", "Choose another file.")

@@ -584,6 +584,10 @@ def test_a_writer_changes_no_table_and_a_reader_nothing(postgresql: Server, url:
         writer.delete("20261121-141530-k3f9")
         with pytest.raises(ReadOnlyError), writer.database.writing() as connection:
             connection.exec_driver_sql("DROP TABLE runs")
+    store.lock([RUN], "kept")
+    locked = benchwright("--store", postgresql.url(name, "one_reader"), "delete", RUN)
+    assert ("read-only for this role" in locked.err, "unlock" in locked.err.lower()) == (True, False)
+    store.unlock([RUN])
     for reader in opened(location_of(postgresql.url(name, "one_reader"))):
         assert [row.id for row in reader.runs()] == [RUN]
         refused = reader.read_only()
@@ -617,7 +621,7 @@ def test_a_role_that_may_not_read_is_told_what_to_grant(postgresql: Server, url:
     postgresql.execute(f'GRANT benchwright_reader TO "{role}"')
     for reader in opened(location_of(own)):
         assert [row.id for row in reader.runs()] == [RUN]
-        with pytest.raises(ReadOnlyError, match="read-only for this role: permission denied for table"):
+        with pytest.raises(ReadOnlyError, match="read-only for this role"):
             reader.delete(RUN)
     postgresql.execute(f"REVOKE CONNECT ON DATABASE {name} FROM PUBLIC")
     with pytest.raises(StoreLostError, match="permission denied for database") as refused:
