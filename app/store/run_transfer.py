@@ -20,7 +20,7 @@ from sqlalchemy import Connection, Table, insert, select
 from sqlalchemy.exc import DBAPIError, StatementError
 
 from app.events import State
-from app.formats import plan_from_json
+from app.formats import FormatError, plan_from_json
 from app.investigation import Investigation
 from app.library_location import Location
 from app.records import start_text
@@ -225,7 +225,7 @@ def copied_runs(
         try:
             with writing_from(old, target, adding=True) as new:
                 copied = _copy_missing(old, new, run, content)
-                added, differing = ((), ()) if copied or content else _add_missing(old, new, run)
+                own = user_additions.Additions() if copied or content else _add_missing(old, new, run)
         except errors.StoreLostError:  # each further run would wait for a connection, too
             raise
         except _SourceError as failed:
@@ -235,12 +235,12 @@ def copied_runs(
         except errors.StoreError as error:
             so_far = replace(so_far, refused=(*so_far.refused, (run, str(error))))
         else:
-            if added:
-                so_far = replace(so_far, added=(*so_far.added, f"{', '.join(added)} of {run}"))
+            if own.added:
+                so_far = replace(so_far, added=(*so_far.added, f"{', '.join(own.added)} of {run}"))
             if copied:
                 so_far = replace(so_far, runs=(*so_far.runs, run))
-            elif differing:
-                reason = f"Differs in {', '.join(differing)}: both are unchanged."
+            elif own.differing:
+                reason = f"Differs in {', '.join(own.differing)}: each library keeps its own."
                 so_far = replace(so_far, refused=(*so_far.refused, (run, reason)))
             else:
                 so_far = replace(so_far, present=(*so_far.present, run))
@@ -320,10 +320,10 @@ def _finished(connection: Connection) -> list[FinishedRun]:
     ]
 
 
-def _add_missing(old: Connection, new: Connection, run: str) -> tuple[Sequence[str], Sequence[str]]:
+def _add_missing(old: Connection, new: Connection, run: str) -> user_additions.Additions:
     try:
         return user_additions.add_missing(old, new, run)
-    except (ValueError, TypeError) as error:
+    except (FormatError, ValueError, TypeError, AttributeError) as error:
         raise errors.StoreError(f"What was added to the run {run[:80]} is malformed.") from error
 
 

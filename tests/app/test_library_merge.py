@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.library_rows import Annotation
+from app.plans.plan_remarks import Acknowledged
 from app.services import Workstation
 from app.store.errors import FREE_SPACE, StoreError, no_space
 from app.store.library_merge import Merged
@@ -17,7 +18,7 @@ from tests.app.test_calibration import calibration
 from tests.app.test_run_transfer import change, content
 from tests.messages import messages
 from tests.program import DONE, FAILED, benchwright
-from tests.widgets.library_runs import Made, record
+from tests.widgets.library_runs import FINDING, Made, record
 
 MESSAGES = messages("app-store", "test_library_merge")
 FIRST = Made("20260101-000000-0001", iops=(1000.0, 1010.0), samples=3, output=b"\x00raw \xff")
@@ -107,6 +108,8 @@ def test_what_the_user_added_to_a_run_of_both_is_added_or_named(
         }
     )
     other.lock([FIRST.run_id, SECOND.run_id], "there")
+    for each, run, reason in ((other, FIRST, "there"), (other, SECOND, "there"), (own, FIRST, "here")):
+        each.acknowledge(run.run_id, [Acknowledged(FINDING.id, reason)])
     mine = Annotation("here", "mine", ("cold", "here"))
     own.annotate({FIRST.run_id: mine})
     own.lock([FIRST.run_id], "here")
@@ -115,19 +118,22 @@ def test_what_the_user_added_to_a_run_of_both_is_added_or_named(
         done = benchwright("--store", tmp_path / "own.sqlite3", *words, tmp_path / "other.sqlite3")
         assert done.status == FAILED
         for differing in (
-            f"{FIRST.run_id}: Differs in name, note, lock:",
+            f"{FIRST.run_id}: Differs in name, note, lock, acknowledgements:",
             f"{third.run_id}: Differs in bin (only there):",
         ):
             assert differing in done.out
-        added = f"name, note, tags, lock of {SECOND.run_id}, tags of {FIRST.run_id}"
+        added = f"name, note, tags, lock, acknowledgements of {SECOND.run_id}, tags of {FIRST.run_id}"
         assert (added in done.out) is (words == verbs[0])
         rows = {row.id: row for row in own.library().rows}
         assert rows[FIRST.run_id].annotation == replace(mine, tags=("cold", "here", "there"))
         assert rows[SECOND.run_id].annotation == Annotation("there", "an hour of work", ("cold",))
         assert (rows[FIRST.run_id].lock, rows[SECOND.run_id].lock) == ("here", "there")
         assert not rows[third.run_id].binned
+        reasons = [own.load(run.run_id).plan.acknowledged[0].reason for run in (FIRST, SECOND)]
+        assert reasons == ["here", "there"]
     other.annotate({each: Annotation() for each in (FIRST.run_id, third.run_id)})
     other.unlock([FIRST.run_id])
+    other.acknowledge(FIRST.run_id, [Acknowledged(FINDING.id, "")])
     assert merged(own, tmp_path / "other.sqlite3").runs.whole  # what is only here stays and is no difference
     assert {row.id: row for row in own.library().rows} == rows
 
