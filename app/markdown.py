@@ -19,6 +19,13 @@ def escaped(text: str) -> str:
     return _SPECIAL.sub(r"\\\1", _REFERENCE.sub(rf"\g<0>{_JOINER}", line))
 
 
+def paragraphs(text: str) -> Iterator[str]:
+    """Yield the lines of a text; within a paragraph they end with a hard break."""
+    lines = [escaped(line) for line in text.splitlines()]
+    for line, after in zip(lines, [*lines, ""][1:], strict=True):
+        yield f"{line}\\" if line and after else line
+
+
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int] = ()) -> Iterator[str]:
     """Yield the lines of a table; the columns whose index is in `right` are aligned to the right."""
     yield f"| {' | '.join(map(escaped, head))} |"

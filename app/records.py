@@ -324,12 +324,19 @@ class RunRecord:
     earlier: tuple[EarlierVerdict, ...] = ()  # verdicts of earlier versions of the checks, the last replaced first
     recall: Recall | None = None
     unjudged: str = ""  # why later checks could not judge it again
+    note: str = ""  # of the user, as the tags
+    tags: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
         """Its name as a title. That of an imported run is the name of a file, which stays as it is."""
         imported = any(one.read_from is not None for one in (self, *self.parts))
         return self.summary.name if imported else first_upper(self.summary.name)
+
+    @property
+    def tags_text(self) -> str:
+        """The user's tags as a line; empty without any."""
+        return f"Tags: {', '.join(self.tags)}" if self.tags else ""
 
     @property
     def ending(self) -> str:

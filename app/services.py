@@ -82,6 +82,7 @@ class Workstation(RedactionServices):
         self.consents = Consents(self._memory)
         self._opening = threading.Lock()
         self._opened: Store | None = None
+        self._creates = True
 
     @property
     def saved_margins(self) -> SavedMargins:
@@ -382,8 +383,13 @@ class Workstation(RedactionServices):
                 from app.store.store import Store
 
                 self._opened = Store(self._location)
+                self._opened.database.creates = self._creates
                 _end_interrupted(self._opened)
             return self._opened
+
+    def require_library(self) -> None:
+        """Refuse a library file that is missing, when it is opened, in place of creating it."""
+        self._creates = False
 
     @property
     def library_location(self) -> Location:

@@ -385,6 +385,8 @@ class RunKeys(TypedDict):
 
     format: Annotated[str, RUN_FORMAT]
     reason: str
+    note: str
+    tags: list[str]
     program_version: str
     plan_hash: str
     plan: PlanJson
@@ -420,6 +422,8 @@ def run_to_json(
         "format": RUN_FORMAT,
         **published(record.summary),
         "reason": record.reason,
+        "note": record.note,
+        "tags": list(record.tags),
         "program_version": record.program_version,
         "plan_hash": record.plan_hash,
         "plan": plan_to_json(record.plan),

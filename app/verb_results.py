@@ -146,11 +146,15 @@ class ImportedFiles(TypedDict):
 
 
 class ImportedRuns(TypedDict):
-    """Runs imported from a library, those that were there already, and why others were not, by run."""
+    """Runs imported from a library, those that were there already, and why others were not, by run.
+
+    `added` is what the user had added there to runs that the library had, and investigations.
+    """
 
     runs: list[str]
     present: list[str]
     refused: Mapping[str, str]
+    added: list[str]
 
 
 class MergedLibrary(TypedDict):
@@ -169,7 +173,7 @@ def merged_to_json(found: Merged) -> MergedLibrary:
         "runs": list(found.runs.runs),
         "present": list(found.runs.present),
         "refused_runs": dict(found.runs.refused),
-        "added": list(found.added),
+        "added": [*found.runs.added, *found.added],
         "refused": list(found.refused),
     }
 

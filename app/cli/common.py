@@ -1,6 +1,7 @@
 """Shared parts of all commands: the workstation, output as JSON or tables, error reporting, logging."""
 
 import contextlib
+import errno
 import io
 import logging
 import logging.handlers
@@ -130,7 +131,8 @@ pass_workstation = click.make_pass_decorator(Workstation)
 def report_errors(command: Callable[P, None]) -> Callable[P, None]:
     """Print a BenchwrightError as its message and log the traceback; refuse an option that was given as a value.
 
-    The exit status is 2 (invalid input), or 1 if a host failed. A host name that does not exist is invalid input.
+    The exit status is 2 (invalid input), or 1 if a host failed or a disk is full. A host name that does not exist is
+    invalid input.
     """
 
     @wraps(command)
@@ -142,9 +144,17 @@ def report_errors(command: Callable[P, None]) -> Callable[P, None]:
             logging.getLogger(__name__).info("refused", exc_info=True)
             print_error(str(error))
             of_a_host = isinstance(error, RemoteError) and outcome_of(error) is not ConnectOutcome.CONFIG
-            raise SystemExit(FAILED if of_a_host else BAD_INPUT) from None
+            raise SystemExit(FAILED if of_a_host or _is_full_disk(error) else BAD_INPUT) from None
 
     return guarded
+
+
+def _is_full_disk(error: BaseException | None) -> bool:
+    """Return whether an error, or what caused it, is a full disk."""
+    from app.store.errors import StoreFullError
+
+    full = isinstance(error, StoreFullError) or getattr(error, "errno", None) in {errno.ENOSPC, errno.EDQUOT}
+    return error is not None and (full or _is_full_disk(error.__cause__))
 
 
 _LIKE_AN_OPTION = re.compile(r"--[a-z][a-z0-9-]*(?:=.*)?", re.DOTALL)
@@ -167,8 +177,42 @@ def _refuse_options_as_values(context: click.Context) -> None:
 
 
 def verb(command: Callable[..., None]) -> Callable[..., None]:
-    """Pass the workstation to a command, and report its errors."""
-    return pass_workstation(report_errors(command))
+    """Pass the workstation to a command, and report its errors.
+
+    Of a library file that is given and missing, verbs on what it has refuse to create it, and the others name it.
+    """
+
+    @wraps(command)
+    def on_library(workstation: Workstation, *arguments: Any, **named: Any) -> None:
+        context = click.get_current_context()
+        store = context.find_root().params.get("store")
+        missing = store if isinstance(store, Path) and not store.exists() else None
+        names = [each.info_name or "" for each in _lineage(context)][1:]
+        if missing and names[0] in _ON_STORED and " ".join(names) not in _CREATING:
+            workstation.require_library()
+        try:
+            command(workstation, *arguments, **named)
+        finally:
+            if missing and missing.exists():
+                print_note(f"Created the library {missing}.")
+
+    return pass_workstation(report_errors(on_library))
+
+
+_ON_STORED = frozenset({
+    "list", "show", "rejudge", "acknowledge", "annotate", "compare", "baseline", "export", "investigation", "library",
+    "delete", "restore", "searches", "sample-size", "history", "best", "noise", "scaling", "burst", "profile",
+    "heatmap", "rounds", "agree", "attach",
+})  # fmt: skip
+"""Verbs on what a library has."""
+
+_CREATING = frozenset({"baseline import", "investigation new", "library merge"})
+"""Those of them that add to an empty one."""
+
+
+def _lineage(context: click.Context) -> list[click.Context]:
+    """Return the contexts from the root to `context`."""
+    return [*(_lineage(context.parent) if context.parent else []), context]
 
 
 def json_verb(*schemas: str) -> Callable[[Callable[..., None]], Callable[..., None]]:

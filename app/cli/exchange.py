@@ -129,7 +129,7 @@ def export(
         )
     shared = {name for name in given if (name in REDACTED if redact is None else redact)}
     written: list[Path] = []
-    with _printing(given, written, as_json=as_json) as printed:
+    with _naming(written), _printing(given, written, as_json=as_json) as printed:
         for name in (name for name in given if name not in shared):
             written += writers[name](workstation, runs, given[name])
         if shared:
@@ -149,6 +149,17 @@ PRINTED = Path("-")
 
 TEXTS = ("ticket", "markdown", "html", "run_json", "script")
 """Exports that are one text, which can be printed."""
+
+
+@contextmanager
+def _naming(written: Sequence[Path]) -> Iterator[None]:
+    """Name what was written before an error."""
+    try:
+        yield
+    except BenchwrightError:
+        for path in filter(Path.exists, written):
+            print_note(f"Wrote {path}")
+        raise
 
 
 @contextmanager
@@ -176,7 +187,7 @@ def print_redaction(preview: RedactionPreview, *, as_json: bool) -> None:
     if as_json:
         print_json(asdict(preview))
         return
-    for line in preview.text.splitlines():
+    for line in preview.lines():
         click.echo(plain(line))
 
 
@@ -346,8 +357,15 @@ def _import_library(workstation: Workstation, file: Path, runs: Sequence[str], *
     for found in workstation.import_runs(file, runs):
         show_part("Importing", found.done, found.total)
     if as_json:
-        print_json(ImportedRuns(runs=list(found.runs), present=list(found.present), refused=dict(found.refused)))
+        print_json(
+            ImportedRuns(
+                runs=list(found.runs),
+                present=list(found.present),
+                refused=dict(found.refused),
+                added=list(found.added),
+            )
+        )
     else:
-        click.echo(plain(found.text))
-    if found.refused:
+        click.echo(plain(found.report()))
+    if found.refused or found.left_out:
         raise SystemExit(FAILED)

@@ -95,6 +95,8 @@ def print_run(record: RunRecord, within: WithinTrials, *, trials: bool = False) 
             click.echo(plain(f"  {telemetry}"))
     if record.reason:
         click.echo(plain(record.reason))
+    for line in (*record.note.splitlines(), *filter(None, [record.tags_text])):
+        click.echo(plain(line))
     _print_verdicts(record)
     rows = []
     for figure in summaries(record):

@@ -1,6 +1,7 @@
 """benchwright store: copy libraries between files and servers, passwords and roles of a server."""
 
 import sys
+from pathlib import Path
 
 import click
 
@@ -11,6 +12,7 @@ from app.cli.common import (
     plain,
     print_file,
     print_json,
+    print_note,
     report_errors,
     show_part,
     verb,
@@ -37,12 +39,15 @@ def copy(workstation: Workstation, source: Location, target: Location, runs: tup
     Finished runs; of the whole library also baselines, calibrations, saved searches and session series. What TO has
     already is left: copying again continues after an interruption.
     """
+    missing = isinstance(target, Path) and not target.exists()
     for found in workstation.copy_library(source, target, runs):
         show_part("Copying", found.done, found.total)
     if as_json:
         print_json(merged_to_json(found))
     else:
         click.echo(plain(f"{found.text} Content compared: {len(found.runs.runs) + len(found.runs.present)}."))
+    if missing:
+        print_note(f"Created the library {target}.")
     if not found.whole:
         raise SystemExit(FAILED)
 

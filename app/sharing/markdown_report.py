@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from app.markdown import code, escaped, table
+from app.markdown import code, escaped, paragraphs, table
 from app.records import RunRecord
 from app.sharing.compared_runs import RIGHT, ComparedRuns
 from app.sharing.run_content import RESULT_HEAD, RESULT_RIGHT, RunContent, result_cells, run_content
@@ -30,7 +30,8 @@ def _comparison(compared: ComparedRuns) -> Iterator[str]:
 
 def _run(run: RunContent) -> Iterator[str]:
     yield from (f"## {escaped(run.title)}", "")
-    yield from (f"{line}\n" for line in (escaped(run.question), *map(_strong, (run.ending, run.verdict))) if line)
+    own = (escaped(run.question), *own_text(run.note, run.tags))
+    yield from (f"{line}\n" for line in (*own, *map(_strong, (run.ending, run.verdict))) if line)
     yield from table(RESULT_HEAD, map(result_cells, run.results), RESULT_RIGHT)
     yield ""
     yield from _list("Findings", [*map(_finding_text, run.findings)] or ["None."])
@@ -41,6 +42,12 @@ def _run(run: RunContent) -> Iterator[str]:
         yield from (escaped(line), "", "<details><summary>All facts</summary>", "")
         yield from (*code(facts.splitlines(), "text"), "", "</details>", "")
     yield from ("### Method", "", escaped(run.method), "", escaped(run.basis))
+
+
+def own_text(note: str, tags: str) -> Iterator[str]:
+    """Yield the user's note and tags, each as Markdown."""
+    yield "\n".join(paragraphs(note))
+    yield escaped(tags)
 
 
 def _finding_text(one: Finding) -> str:

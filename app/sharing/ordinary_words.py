@@ -1,8 +1,12 @@
-"""Words that identify no host or person: those of the help pages, the suites, the presets and the standard paths."""
+"""Words that identify no host or person: those of this program's help and texts, of POSIX and of standard paths."""
 
+import pkgutil
 import re
+from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
+from inspect import CO_OPTIMIZED
+from types import CodeType
 
 _WORD = re.compile(r"[^\W\d_]+")
 _EXAMPLES = re.compile(r"\S*[@/]\S*|\S*\d\S*")
@@ -14,6 +18,21 @@ _STANDARD = (
     "postgresql mysql backup storage volume volumes scratch nobody overlay tmpfs udev none https lua "
     "reno dctcp vegas westwood htcp illinois zipf pareto"
 )
+_UTILITIES = (
+    "alias awk basename bash batch bg bunzip bzip cal cat chgrp chmod chown cksum cmp comm command compress cp cron "
+    "crontab csplit curl cut dash date dd df diff dirname du echo ed egrep env eval exec exit expand export expr "
+    "false fg fgrep file find fold fuser getconf getopt getopts grep gunzip gzip hash head iconv id ionice join "
+    "kill ksh link ln locale localedef logger logname ls make man md mkdir mkfifo mknod mktemp mount mv nice nl "
+    "nohup nproc numactl od parallel paste patch pathchk perl pgrep pipefail pkill pr printf ps pwd python read "
+    "readlink realpath renice rm rmdir sed seq set setsid sh sha shift shuf sleep sort split stat stdbuf strings "
+    "stty sudo sum sync tac tail tar taskset tee test time timeout touch tput tr trap true tsort tty type ulimit "
+    "umask umount unalias uname uncompress unexpand uniq unlink unset unzip uptime vi wait watch wc wget which who "
+    "xargs xz yes zcat zip zsh zstd"
+)
+"""Commands of POSIX and of every Linux, with the builtins of its shells."""
+
+_PROSE = re.compile(r"\S\s+\S")
+
 SHORTEST = 3
 """Characters from which a word is looked for in running text: the article “a” is no host."""
 
@@ -29,7 +48,7 @@ def ordinary_words() -> frozenset[str]:
     from app.plans.presets import presets
     from suites.registry import SUITES
 
-    texts = [_STANDARD]
+    texts = [_STANDARD, _UTILITIES, *own_texts()]
     pages = files("resources") / "help"
     texts += [_EXAMPLES.sub(" ", page.read_text("utf-8")) for page in pages.iterdir() if page.name.endswith(".md")]
     for suite in SUITES:
@@ -39,6 +58,41 @@ def ordinary_words() -> frozenset[str]:
             texts += [str(choice.value) for choice in parameter.choices]
     texts += [f"{preset.keywords} {preset.title} {preset.answers}" for preset in presets()]
     return frozenset(word for text in texts for word in words_of(text))
+
+
+_OWN = ("suites", "remote", "app.checks", "app.verdict", "app.outputs", "app.plans", "app.runs", "app.crosscheck")
+"""Packages whose texts are in results, findings, notes and commands."""
+
+
+def own_texts() -> Iterator[str]:
+    """Yield the texts of several words in the code of this program, scripts among them, without its docstrings."""
+    from importlib import import_module
+    from importlib.abc import InspectLoader
+
+    for package in _OWN:
+        path = import_module(package).__path__
+        for found in pkgutil.walk_packages(path, f"{package}."):
+            spec = found.module_finder.find_spec(found.name, None)
+            loader = None if spec is None else spec.loader
+            code = loader.get_code(found.name) if isinstance(loader, InspectLoader) else None
+            if code is not None:
+                yield from _texts_in(code)
+
+
+def _texts_in(code: CodeType) -> Iterator[str]:
+    """Yield the texts of several words among the constants of a code object, without its docstring."""
+    is_function = bool(code.co_flags & CO_OPTIMIZED)
+    documented = not is_function and "__doc__" in code.co_names
+    for number, value in enumerate(code.co_consts):
+        if isinstance(value, CodeType):
+            yield from _texts_in(value)
+        for text in (value,) if isinstance(value, str) else value if isinstance(value, tuple) else ():
+            if not isinstance(text, str) or not _PROSE.search(text):
+                continue
+            if documented or (is_function and number == 0 and not code.co_name.startswith("<")):
+                documented = False
+                continue
+            yield text
 
 
 def is_ordinary(text: str) -> bool:

@@ -1,7 +1,7 @@
 """The preview of a redacted export: what is replaced and left out, and which texts stay, each with its origin."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -13,14 +13,8 @@ from suites.quantities import count_text
 
 T = TypeVar("T")
 
-SAMPLES = 5
-"""Values of a kind, and texts of an origin, that a preview lists."""
-
-LONGEST = 160
-"""Characters of a text in a preview."""
-
-MOST_WORDS = 60
-"""Words of raw output that a preview lists."""
+SHOWN, LONGEST = 100, 500
+"""Values of a kind, texts of an origin and words that the window lists, and characters of each."""
 
 ALWAYS_KEPT = ("figures, samples and times", "standard paths and device names")
 """What stays that is no text."""
@@ -61,26 +55,31 @@ class RedactionPreview:
 
     @property
     def text(self) -> str:
-        """What is replaced by kind, with values and origins, and what stays by origin."""
-        return "\n".join(self._lines())
+        """The lines, of which the window shows some of each kind."""
+        return "\n".join(self.lines(SHOWN, LONGEST))
 
-    def _lines(self) -> Iterator[str]:
+    def lines(self, most: int | None = None, longest: int | None = None) -> Iterator[str]:
+        """Yield what is replaced by kind, with values and origins, and what stays by origin.
+
+        At most `most` values, texts or words of each, of `longest` characters; all of them without bounds.
+        """
         for kind, of in _by(self.replaced, lambda one: one.kind).items():
             places = count_text(sum(one.count for one in of), "place")
             yield f"{kind}: {count_text(len(of), 'value')} in {places}"
-            for one in of[:SAMPLES]:
-                yield f"  {_short(one.value)} -> {one.new or 'left out'} ({one.count}; {', '.join(one.where)})"
-            if len(of) > SAMPLES:
-                yield f"  and {len(of) - SAMPLES} more"
+            for one in of[:most]:
+                yield f"  {_short(one.value, longest)} -> {one.new or 'left out'} ({one.count}; {', '.join(one.where)})"
+            if more := _more(of, most):
+                yield f"  {more}"
         yield from (f"Left out: {one}" for one in self.left_out)
         if self.ordinary:
             yield f"Replaced in names, paths and addresses only (ordinary words): {', '.join(self.ordinary)}."
         yield f"Stays: {', '.join(ALWAYS_KEPT)}, and these texts:"
         for where, kept in _by(self.kept, lambda one: one.where).items():
-            more = f"; and {len(kept) - SAMPLES} more" if len(kept) > SAMPLES else ""
-            yield f"  {where}: {'; '.join(_short(one.text) for one in kept[:SAMPLES])}{more}"
+            texts = [*(_short(one.text, longest) for one in kept[:most]), _more(kept, most)]
+            yield f"  {where}: {'; '.join(filter(None, texts))}"
         if self.unknown:
-            yield f"Unknown words that stay in raw output: {', '.join(self.unknown)}."
+            words = ", ".join(filter(None, [*self.unknown[:most], _more(self.unknown, most)]))
+            yield f"Unknown words that stay in raw output: {words}."
 
 
 def kept_texts(record: RunRecord, annotation: Annotation) -> Iterator[KeptText]:
@@ -107,9 +106,8 @@ def _texts(record: RunRecord, annotation: Annotation) -> Iterator[tuple[str, str
 
 
 def unknown_words(texts: Iterable[str]) -> tuple[str, ...]:
-    """Return the words of `texts` that are not ordinary and have no digit, each once, at most MOST_WORDS."""
-    found = dict.fromkeys(word for text in texts for word in _WORD.findall(text) if not is_ordinary(word))
-    return tuple(found)[:MOST_WORDS]
+    """Return the words of `texts` that are not ordinary and have no digit, each once."""
+    return tuple(dict.fromkeys(word for text in texts for word in _WORD.findall(text) if not is_ordinary(word)))
 
 
 _WORD = re.compile(rf"(?<![\w.-])[^\W\d_]{{{SHORTEST},40}}(?![\w.-])")
@@ -122,6 +120,12 @@ def _by(found: Iterable[T], key: Callable[[T], str]) -> Mapping[str, list[T]]:
     return groups
 
 
-def _short(text: str) -> str:
+def _more(found: Sequence[object], most: int | None) -> str:
+    """Return the number of what follows the first `most`; empty for none."""
+    left = len(found) - len(found[:most])
+    return f"and {left} more (all: benchwright export --preview)" if left else ""
+
+
+def _short(text: str, longest: int | None) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
+    return line if longest is None or len(line) <= longest else f"{line[: longest - 1]}…"

@@ -45,6 +45,9 @@ _CLOUD_ID = re.compile(
 )
 _CLOUD_NAME = re.compile(r"(?i)(?<!\w)(?:projects|resourceGroups|subscriptions|virtualMachines)/([\w.-]*\w)")
 _PATH = re.compile(r"(?<![\w/.-])(?!(?<=<)/\w+>)(?:~[\w.-]*)?/[^\s\"'=:,;()<>|\\]+")  # no closing tag
+_ENDS = ".?!"
+"""Ends of sentences, which are no part of a path or a word before them."""
+
 _ACCOUNT = re.compile(r"(?<![\w.-])([A-Za-z_][\w.-]*)@([\w.-]*\w)")
 _URL = re.compile(r"://(?:([^\s/@:]+)(?::([^\s/@]+))?@)?(\[[^\]]+\]|[^\s/:?#\"']+)")
 _UNAME = re.compile(r"\bLinux (?:(?!\d+\.\d+)(\S+) \d+\.\d+|\d+\.\S+\s+\(([^\s()]+)\))|\b([\w.-]+): GNU/Linux")
@@ -219,7 +222,8 @@ class Redaction:
         self._places(text)
         self._accounts(text)
         self._urls(text)
-        for _, value in _SECRET.findall(text):
+        for _, found in _SECRET.findall(text):
+            value = found.rstrip(_ENDS)
             plain = is_ordinary(value) and (value.isdecimal() or not re.search(r"\d", value))
             if not plain and not value.startswith(("/", "-")):
                 self._value(value, "word")
@@ -356,7 +360,8 @@ class Redaction:
     def _words(self, text: str) -> None:
         """Add the places of a text, and its words that are not ordinary."""
         self._places(text)
-        for word in re.split(r"[\s:,;=@\[\]\"'<>(){}]+", text):
+        for found in re.split(r"[\s:,;=@\[\]\"'<>(){}]+", text):
+            word = found.rstrip(_ENDS)
             if "/" in word.strip("/"):
                 self._path(word)
             if word and not word.startswith(("/", "-")) and not is_ordinary(word) and not _KERNEL_NAME.fullmatch(word):
@@ -365,7 +370,7 @@ class Redaction:
     def _places(self, text: str) -> None:
         self._addresses(text)
         for path in _PATH.findall(text):
-            self._path(path)
+            self._path(path.rstrip(_ENDS))
 
     def _options(self, text: str) -> None:
         """Add what the options of a kernel or of a mount name, without their own words and numbers."""

@@ -20,7 +20,10 @@ RESULT_RIGHT = (3, 4, 5)
 
 @dataclass(frozen=True, slots=True)
 class RunContent:
-    """The texts of a run; `verdict` and `question` may be empty. `hosts` are a line and all facts of each host."""
+    """The texts of a run; `verdict`, `question`, and `note` and `tags` of the user may be empty.
+
+    `hosts` are a line and all facts of each host.
+    """
 
     title: str
     question: str
@@ -33,6 +36,8 @@ class RunContent:
     hosts: Sequence[tuple[str, str]]
     method: str
     basis: str
+    note: str
+    tags: str
 
 
 def run_content(record: RunRecord) -> RunContent:
@@ -55,6 +60,8 @@ def run_content(record: RunRecord) -> RunContent:
         f"{count_text(repetition.warm_ups, 'warm-up')}, order {record.plan.order.value}. Values are geometric "
         "means of the counted trials, intervals are Student’s t on their logarithms.",
         basis_text(record),
+        record.note,
+        record.tags_text,
     )
 
 

@@ -1,8 +1,8 @@
 """Sections of a document as Markdown, and as a sheet for PDF."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from app.markdown import code, escaped, table
+from app.markdown import code, escaped, paragraphs, table
 from app.report_image.plots import draw_panel
 from app.report_image.report import SECTION
 from app.report_image.sheet import BODY, CODE, CONTENT, HEADING, MARGIN, QUIET, SMALL, SURFACE, TITLE, Sheet, wrap
@@ -16,7 +16,7 @@ def sections_markdown(title: str, sections: Sequence[ReportSection], footer: str
     for section in sections:
         lines += [f"## {escaped(section.title)}", ""]
         for text in section.quoted:
-            lines += [*_paragraphs(text), ""]
+            lines += [*paragraphs(text), ""]
         for text in section.lines:
             lines += [escaped(text), ""]
         if section.table is not None:
@@ -24,13 +24,6 @@ def sections_markdown(title: str, sections: Sequence[ReportSection], footer: str
         if section.code:
             lines += [*code(section.code.splitlines(), "sh"), ""]
     return "\n".join([*lines, escaped(footer), ""])
-
-
-def _paragraphs(text: str) -> Iterator[str]:
-    """Yield the lines of a text; within a paragraph they end with a hard break."""
-    lines = [escaped(line) for line in text.splitlines()]
-    for line, after in zip(lines, [*lines[1:], ""], strict=True):
-        yield f"{line}\\" if line and after else line
 
 
 WIDEST = 260

@@ -9,6 +9,7 @@ from app.checks.limits.judge import limiter_text, unexplaining
 from app.markdown import code, escaped, table
 from app.plans.plan import Step, host_label
 from app.records import RunRecord, SampleSeries
+from app.sharing.markdown_report import own_text
 from app.sharing.run_content import RESULT_HEAD, RESULT_RIGHT, command_lines, result_cells
 from app.sharing.standing import Standing
 from app.step_results import basis_text, host_lines, step_results
@@ -37,6 +38,8 @@ def ticket_text(
     lines = [f"### {escaped(record.title)}", ""]
     if record.plan.question:
         lines += [escaped(record.plan.question), ""]
+    for text in filter(None, own_text(record.note, record.tags_text)):
+        lines += [text, ""]
     if record.ending:
         lines += [f"**{escaped(record.ending)}**", ""]
     lines += [*_results(record), ""]

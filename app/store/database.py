@@ -21,6 +21,9 @@ _ADDING = "benchwright_adding"
 class Database(ABC):
     """A library. Each operation opens its own connection, from any thread."""
 
+    creates = True
+    """Whether a missing file is created; else opening it raises StoreError."""
+
     @property
     @abstractmethod
     def location(self) -> Location:

@@ -56,6 +56,10 @@ class DatabaseDialect(ABC):
     def lock_shared_rows(self, connection: Connection) -> None:
         """Wait until no other transaction inserts rows that all runs share; none does before this one ends."""
 
+    @abstractmethod
+    def lock_run(self, connection: Connection, run: str) -> None:
+        """Wait until no other transaction copies `run` to here; none does before this one ends."""
+
 
 class _Sqlite(DatabaseDialect):
     """A write transaction excludes all others from its beginning: nothing more is to be locked."""
@@ -87,6 +91,9 @@ class _Sqlite(DatabaseDialect):
         return now()
 
     def lock_shared_rows(self, connection: Connection) -> None:
+        """Nothing: see the class."""
+
+    def lock_run(self, connection: Connection, run: str) -> None:
         """Nothing: see the class."""
 
 
@@ -139,6 +146,9 @@ class _PostgreSql(DatabaseDialect):
 
     def lock_shared_rows(self, connection: Connection) -> None:
         connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({APPLICATION_ID}, {SHARED_ROWS_LOCK})")
+
+    def lock_run(self, connection: Connection, run: str) -> None:
+        connection.exec_driver_sql("SELECT pg_advisory_xact_lock(hashtextextended(%s, %s))", (run, APPLICATION_ID))
 
 
 _DIALECTS: dict[str, DatabaseDialect] = {sqlite.dialect.name: _Sqlite(), postgresql.dialect.name: _PostgreSql()}

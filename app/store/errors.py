@@ -93,6 +93,26 @@ def code_of(error: BaseException | None) -> int:
     return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF  # the low byte
 
 
+def refused_text(verb: str, refused: Sequence[tuple[str, str]], most: int | None = None) -> str:
+    """Return the runs that were not `verb`, each time with the reason; `most` bounds the reasons, and the runs of each.
+
+    Runs with the same reason share it. Each sentence has a space before it.
+    """
+    by_reason: dict[str, list[str]] = {}
+    for run, reason in refused:
+        by_reason.setdefault(reason, []).append(run)
+    shown = list(by_reason.items())[:most]
+    texts = [f" Not {verb}: {listed(runs, most)}: {reason}" for reason, runs in shown]
+    left = len(refused) - sum(len(runs) for _, runs in shown)
+    return "".join(texts) + (f" Not {verb}: {left} more." if left else "")
+
+
+def listed(names: Sequence[str], most: int | None = None) -> str:
+    """Return names with commas, or `most` of them and the number of the others."""
+    more = len(names) - len(names[:most])
+    return ", ".join(names[:most]) + (f" and {more} more" if more else "")
+
+
 def translated(error: BaseException | None, path: Path) -> StoreError:
     """Return the StoreError for SQLite's `error` at the library `path`."""
     code, damage = code_of(error), _damage(error)
@@ -217,6 +237,11 @@ def foreign_file(path: Path) -> StoreError:
         "Choose another file with --store.",
         unchanged=True,
     )
+
+
+def no_library(path: Path) -> StoreError:
+    """Return the error that there is no file at `path`, and none was created."""
+    return StoreError(f"There is no library at {path}.", "Check --store. A run creates a new one: benchwright quick")
 
 
 def empty_file(path: Path) -> StoreError:

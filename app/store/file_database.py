@@ -212,6 +212,8 @@ class FileDatabase(Database):
 
     def _open(self) -> Engine:
         found = check_kind(self.path)
+        if found is None and not self.creates:
+            raise errors.no_library(self.path)
         if found is None:
             self._make()
         identity = identity_of(self.path)

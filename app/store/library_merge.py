@@ -53,14 +53,13 @@ class Merged:
 
     @property
     def text(self) -> str:
-        """What was merged, in a sentence or more."""
+        """What was merged, and all that was not, in a sentence or more."""
         if not self.finished:
-            return (
-                f"{self.runs.text} Baselines, calibrations, searches, series and investigations not {self.runs.verb}."
-            )
+            rest = "Baselines, calibrations, searches, series and investigations"
+            return f"{self.runs.report()} {rest} not {self.runs.verb}."
         added = f" Added: {', '.join(self.added)}." if self.added else ""
         refused = "".join(f" Not {self.runs.verb}: {one}." for one in self.refused)
-        return f"{self.runs.text}{added}{refused}"
+        return f"{self.runs.report()}{added}{refused}"
 
 
 def merge(path: Path, target: Database, check_table: Callable[[str], object]) -> Generator[Merged]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Select, delete, insert, select
+from sqlalchemy import ColumnElement, Connection, Select, delete, insert, select
 
 from app.events import State
 from app.library_rows import (
@@ -67,7 +67,8 @@ def annotate(connection: Connection, changed: Mapping[str, Annotation]) -> Mappi
 
     Raises StoreError for a run that does not exist, or a new text as checked_text().
     """
-    former, table = _annotations(connection), schema.annotations
+    table = schema.annotations
+    former = _annotations(connection, table.c.run_id.in_(list(changed)) if len(changed) <= CHUNK else None)
     for run, given in changed.items():
         one = _checked(given, former.get(run, NO_ANNOTATION))
         if connection.execute(select(schema.runs.c.id).where(schema.runs.c.id == run)).first() is None:
@@ -117,9 +118,15 @@ def _summaries(connection: Connection, runs: Sequence[str]) -> Mapping[str, RunS
     return {one.id: one for one in found}
 
 
-def _annotations(connection: Connection) -> Mapping[str, Annotation]:
+def annotation(connection: Connection, run: str) -> Annotation:
+    """Return what the user added to a run. Raises ValueError or TypeError if it is malformed."""
+    return _annotations(connection, schema.annotations.c.run_id == run).get(run, NO_ANNOTATION)
+
+
+def _annotations(connection: Connection, which: ColumnElement[bool] | None = None) -> Mapping[str, Annotation]:
     table = schema.annotations.c
     query = select(table.run_id, table.name, table.note, table.tags, table.binned)
+    query = query if which is None else query.where(which)
     return {
         run: Annotation(name, note, tuple(json.loads(tags)), binned)
         for run, name, note, tags, binned in connection.execute(query)

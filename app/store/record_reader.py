@@ -84,6 +84,7 @@ class RunRows:
     changes: _Found
     verdicts: _Found
     earlier: _Found
+    annotations: _Found
 
 
 class RecordReader:
@@ -104,13 +105,14 @@ class RecordReader:
         query = select(*columns, runs.telemetry_cost, runs.telemetry_program).where(runs.id.in_(run_ids))
         ordered = (
             schema.trials, schema.figures, schema.findings, schema.changes, schema.verdicts, schema.earlier_verdicts,
+            schema.annotations,
         )  # fmt: skip
         return RunRows(
             {row["id"]: row for row in self._connection.execute(query).mappings()},
             {one.id: one for one in run_reader.summaries(self._connection, run_ids)},
             self._sources(run_ids),
             self._by_run(facts, facts.c.host, run_ids),
-            *(self._by_run(table, table.c.id, run_ids) for table in ordered),
+            *(self._by_run(table, table.c.get("id", table.c.run_id), run_ids) for table in ordered),
         )
 
     def record(self, rows: RunRows, run_id: str) -> RunRecord:
@@ -144,6 +146,8 @@ class RecordReader:
                 ),
                 recall=self._recalls.get(run_id),
                 unjudged=self._unjudged.get(run_id, ""),
+                note="".join(row.note for row in rows.annotations[run_id]),
+                tags=tuple(tag for row in rows.annotations[run_id] for tag in json.loads(row.tags)),
             )
         except (FormatError, ValueError, TypeError, KeyError) as error:  # malformed JSON, unknown enum values
             raise unreadable_run(run_id, error) from error

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 
-from app.store.errors import StoreError, StoreLostError
+from app.store.errors import StoreError, StoreLostError, refused_text
 from suites.quantities import count_text
 
 
@@ -24,8 +24,8 @@ class Deleted:
 
     @property
     def text(self) -> str:
-        """What was deleted, in a sentence or more."""
-        refused = "".join(f" Not deleted: {run}: {reason}" for run, reason in self.refused[:3])
+        """What was deleted, and each run that was not, in a sentence or more."""
+        refused = refused_text("deleted", self.refused)
         freed = "their space is reused" if self.freed is None else f"{self.freed / 1e6:,.1f} MB freed"
         return f"Deleted {count_text(len(self.runs), 'run')}; {freed}.{refused}"
 
@@ -42,7 +42,7 @@ def delete_runs(
         except StoreLostError:  # each further run would wait for a connection, too
             raise
         except StoreError as error:
-            found = replace(found, refused=(*found.refused, (run, error.message)))
+            found = replace(found, refused=(*found.refused, (run, str(error))))
         else:
             found = replace(found, runs=(*found.runs, run))
         if before is not None:

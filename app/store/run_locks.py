@@ -20,6 +20,12 @@ def locks(connection: Connection) -> Mapping[str, str]:
     return {row.run_id: row.reason for row in connection.execute(select(table.run_id, table.reason))}
 
 
+def reason_of(connection: Connection, run: str) -> str | None:
+    """Return the reason of the lock of a run; None without one."""
+    table = schema.locks.c
+    return connection.execute(select(table.reason).where(table.run_id == run)).scalar()
+
+
 def lock(connection: Connection, runs: Sequence[str], reason: str) -> list[str]:
     """Lock runs, or replace the reason; return their ids. Raises StoreError for a run that does not exist."""
     text = checked_text("The reason", reason, LONGEST, StoreError)
@@ -62,8 +68,7 @@ def _investigated(connection: Connection) -> dict[str, str]:
 
 def refuse_locked(connection: Connection, run: str) -> None:
     """Raise StoreError if a run is locked."""
-    table = schema.locks.c
-    reason = connection.execute(select(table.reason).where(table.run_id == run)).scalar()
+    reason = reason_of(connection, run)
     if reason is not None:
         raise StoreError(
             f"The run {run} is locked: {reason.rstrip('.')}.", f"Unlock it first: benchwright library unlock {run}"

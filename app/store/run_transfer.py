@@ -20,7 +20,7 @@ from sqlalchemy import Connection, Table, insert, select
 from sqlalchemy.exc import DBAPIError, StatementError
 
 from app.events import State
-from app.formats import plan_from_json
+from app.formats import FormatError, plan_from_json
 from app.investigation import Investigation
 from app.library_location import Location
 from app.records import start_text
@@ -32,9 +32,11 @@ from app.store import (
     run_reader,
     run_summaries,
     schema,
+    user_additions,
 )
 from app.store.backup import BackedUp
 from app.store.database import Database
+from app.store.dialects import dialect_of
 from app.store.embedded_library import extract_library, is_html
 from app.store.file_database import FileDatabase
 from app.store.library_file import (
@@ -106,8 +108,8 @@ class Exported:
 class Imported:
     """Of `total` runs, those that were imported, those that the library had, and why others were not, by run.
 
-    `added` and `left_out` are investigations, the latter with the reason. `verb` is what was done: imported, merged or
-    copied.
+    `added` is what the user had added there to runs that the library had, then investigations; `left_out` are those
+    that were not added, with the reason. `verb` is what was done: imported, merged or copied.
     """
 
     total: int
@@ -130,11 +132,15 @@ class Imported:
 
     @property
     def text(self) -> str:
-        """What was imported, in a sentence or more."""
+        """What was imported, in a sentence or more, with some of what was not."""
+        return self.report(3)
+
+    def report(self, most: int | None = None) -> str:
+        """Return what was imported and all that was not, in a sentence or more; `most` bounds each list."""
         left = f" Cancelled: {self.total - self.done} of {self.total} left." if self.done < self.total else ""
         present = f" {count_text(len(self.present), 'run')} already in the library." if self.present else ""
-        refused = "".join(f" Not {self.verb}: {run}: {reason}" for run, reason in self.refused[:3])
-        added = f" Added: {', '.join(self.added)}." if self.added else ""
+        refused = errors.refused_text(self.verb, self.refused, most)
+        added = f" Added: {errors.listed(self.added, most)}." if self.added else ""
         left_out = "".join(f" Not added: {one}." for one in self.left_out)
         return f"{first_upper(self.verb)} {count_text(len(self.runs), 'run')}.{added}{present}{refused}{left_out}{left}"
 
@@ -195,7 +201,7 @@ def import_runs(path: Path, target: Database, runs: Sequence[str] = ()) -> Gener
             with writing_from(old, target) as new:
                 added, left_out = investigations.copy_missing(old, new)
             if added or left_out:
-                yield replace(found, added=tuple(added), left_out=tuple(left_out))
+                yield replace(found, added=(*found.added, *added), left_out=tuple(left_out))
 
 
 def copied_runs(
@@ -208,8 +214,9 @@ def copied_runs(
 ) -> Generator[Imported]:
     """Copy finished runs, by default all, in a transaction each; yield what is done so far.
 
-    A run with the same id but other `content` is refused: by default another start, end or other figures. With
-    a `content` given, that of each copy is compared, too, before it is committed. `verb` is that of Imported.
+    A run with the same id but other `content` is refused: by default another start, end or other figures; what the user
+    added to it is added here, too, and refused where it differs. With a `content` given, that of each copy is compared,
+    too, before it is committed, and what the user added is part of it. `verb` is that of Imported.
     """
     wanted = [run_reader.find(old, each) for each in runs] or [run.id for run in _finished(old)]
     so_far = Imported(len(wanted), verb=verb)
@@ -218,6 +225,7 @@ def copied_runs(
         try:
             with writing_from(old, target, adding=True) as new:
                 copied = _copy_missing(old, new, run, content)
+                own = user_additions.Additions() if copied or content else _add_missing(old, new, run)
         except errors.StoreLostError:  # each further run would wait for a connection, too
             raise
         except _SourceError as failed:
@@ -225,10 +233,17 @@ def copied_runs(
                 raise
             so_far = replace(so_far, refused=(*so_far.refused, (run, errors.unreadable_run(run, failed).message)))
         except errors.StoreError as error:
-            so_far = replace(so_far, refused=(*so_far.refused, (run, error.message)))
+            so_far = replace(so_far, refused=(*so_far.refused, (run, str(error))))
         else:
-            found = (*(so_far.runs if copied else so_far.present), run)
-            so_far = replace(so_far, runs=found) if copied else replace(so_far, present=found)
+            if own.added:
+                so_far = replace(so_far, added=(*so_far.added, f"{', '.join(own.added)} of {run}"))
+            if copied:
+                so_far = replace(so_far, runs=(*so_far.runs, run))
+            elif own.differing:
+                reason = f"Differs in {', '.join(own.differing)}: each library keeps its own."
+                so_far = replace(so_far, refused=(*so_far.refused, (run, reason)))
+            else:
+                so_far = replace(so_far, present=(*so_far.present, run))
         yield so_far
 
 
@@ -305,9 +320,17 @@ def _finished(connection: Connection) -> list[FinishedRun]:
     ]
 
 
+def _add_missing(old: Connection, new: Connection, run: str) -> user_additions.Additions:
+    try:
+        return user_additions.add_missing(old, new, run)
+    except (FormatError, ValueError, TypeError, AttributeError) as error:
+        raise errors.StoreError(f"What was added to the run {run[:80]} is malformed.") from error
+
+
 def _copy_missing(old: Connection, new: Connection, run: str, content: Content | None = None) -> bool:
     """Copy a run unless the library has it; return whether it was copied. Raises StoreError if it has another."""
     content_of = content or _content
+    dialect_of(new).lock_run(new, run)  # another program may be copying it
     known = content_of(new, run)
     if known is None:
         _copy(old, new, run)

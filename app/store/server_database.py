@@ -41,6 +41,8 @@ _READABLE = """SELECT current_user::text, NOT EXISTS (
     OR NOT has_table_privilege(pg_class.oid, 'SELECT')))"""
 """The role, and whether it may read the library, if there is one."""
 
+_MAY_WRITE = f"has_table_privilege('{SCHEMA}.runs', 'INSERT')"
+
 _LOCK = f"({APPLICATION_ID}, {LIBRARY_LOCK})"
 
 _KEPT = 2
@@ -55,6 +57,7 @@ class ServerDatabase(Database):
         self._lock = threading.Lock()
         self._engine: Engine | None = None
         self._newer: int | None = None
+        self._may_write = False
 
     @property
     def location(self) -> ServerUrl:
@@ -70,8 +73,7 @@ class ServerDatabase(Database):
         """Return why the library cannot be written: newer format, a standby server, a role that may only read."""
         with self.reading() as connection:
             standby, may_write = connection.exec_driver_sql(
-                "SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only')::boolean,"
-                f" has_table_privilege('{SCHEMA}.runs', 'INSERT')"
+                f"SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only')::boolean, {_MAY_WRITE}"
             ).one()
         if self._newer is not None:
             return errors.read_only(self._url, self._newer, schema.FORMAT)
@@ -96,7 +98,14 @@ class ServerDatabase(Database):
             engine = self._opened()
             if self._newer is not None:
                 raise errors.read_only(self._url, self._newer, schema.FORMAT)
-            return engine.connect()
+            connection = engine.connect()
+            if not self._may_write:  # before a lock of a run, or another reason that a reader cannot remove
+                with connection.begin():
+                    self._may_write = bool(connection.exec_driver_sql(f"SELECT {_MAY_WRITE}").scalar_one())
+                if not self._may_write:
+                    connection.close()
+                    raise errors.no_permission(self._url)
+            return connection
 
     @contextmanager
     def transaction(self, connection: Connection) -> Iterator[Connection]:

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from app.cli.main import benchwright as benchwright_group
-from tests.program import BAD_INPUT, BENCHWRIGHT, FAILED, benchwright, environment
+from tests.program import BAD_INPUT, BENCHWRIGHT, DONE, FAILED, benchwright, environment
 
 CPU = ("plan", "new", "--defaults", "--suite", "sysbench-cpu")
 PLAN = """\
@@ -156,3 +156,22 @@ def test_no_option_takes_another_option_as_its_value(tmp_path: Path) -> None:
             tried += 1
     assert tried > 100
     assert not list(Path().iterdir())
+
+
+def test_a_missing_library_is_created_by_verbs_that_add_to_it_only(tmp_path: Path) -> None:
+    missing = tmp_path / "nodir" / "sub" / "x.sqlite3"
+    for words in (
+        ("list",),
+        ("show", "last"),
+        ("library", "backup", "copy.sqlite3"),
+        ("investigation", "list"),
+        ("rejudge",),
+    ):
+        ran = benchwright("--store", missing, *words)
+        assert (ran.status, ran.out) == (BAD_INPUT, "")
+        assert f"There is no library at {missing}." in ran.err
+    assert list(tmp_path.iterdir()) == []
+    made = benchwright("--store", missing, "investigation", "new", "question")
+    assert (made.status, f"Created the library {missing}." in made.err) == (DONE, True)
+    again = benchwright("--store", missing, "list")
+    assert (again.status, again.err) == (DONE, "")

@@ -28,6 +28,7 @@ def in_its_own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ids=str,
 )
 def test_a_proposed_command_names_the_library(words: tuple[str, ...], proposed: str) -> None:
+    benchwright("--store", STORE, "investigation", "new", "any")  # creates it
     ran = benchwright("--store", STORE, *words)
     assert f"benchwright --store {shlex.quote(STORE)} {proposed}" in ran.err + ran.out
     Path("one plan.toml").unlink(missing_ok=True)

@@ -11,6 +11,7 @@ from pathlib import Path
 import html5lib
 import pytest
 
+from app.library_rows import Annotation
 from app.outputs.files import has_library
 from app.report_image.panels import Panel, PlotCurve
 from app.services import Workstation
@@ -92,6 +93,25 @@ def test_it_is_imported_as_the_identical_record(workstation: Workstation, target
     for run in (FIRST.run_id, HOSTILE.run_id):
         assert content(target, run) == content(workstation, run)
     assert path.read_bytes() == before
+
+
+def test_the_users_note_and_tags_are_in_each_report_if_they_are_kept(workstation: Workstation, tmp_path: Path) -> None:
+    note = ("before the *upgrade*", "slow since Monday")
+    workstation.annotate({FIRST.run_id: Annotation(note="\n".join(note), tags=("cold", "upgrade"))})
+    call = ("--store", workstation.library_path)
+    shown = benchwright(*call, "show", FIRST.run_id)
+    assert all(text in shown.out for text in (*note, "Tags: cold, upgrade"))
+    as_json = benchwright(*call, "show", FIRST.run_id, "--json").json
+    assert (as_json["note"], as_json["tags"]) == ("\n".join(note), ["cold", "upgrade"])
+    for kept, more in ((True, "--no-redact"), (True, "--keep=texts"), (False, "--redact")):
+        for kind in ("html", "markdown", "ticket", "run-json"):
+            path = tmp_path / f"{kind}{more}"
+            redact = [] if kind == "run-json" and more == "--no-redact" else [more]
+            redact += ["--redact"] * (kind == "run-json" and more == "--keep=texts")
+            written = benchwright(*call, "export", FIRST.run_id, f"--{kind}", path, *redact)
+            assert written.status == DONE, written.err
+            text = path.read_text().partition("application/gzip")[0].replace("\\*", "*")
+            assert [each in text for each in (*note, "cold")] == [kept] * 3, (kind, more)
 
 
 def test_no_canary_is_in_a_redacted_report(tmp_path: Path) -> None:

@@ -2,18 +2,23 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from app.library_rows import Annotation
+from app.plans.plan_remarks import Acknowledged
 from app.services import Workstation
-from app.store.errors import StoreError
+from app.store.errors import FREE_SPACE, StoreError, no_space
 from app.store.library_merge import Merged
+from app.store.retention import Deleted
+from app.store.run_transfer import Imported
 from tests.app.test_calibration import calibration
 from tests.app.test_run_transfer import change, content
 from tests.messages import messages
 from tests.program import DONE, FAILED, benchwright
-from tests.widgets.library_runs import Made, record
+from tests.widgets.library_runs import FINDING, Made, record
 
 MESSAGES = messages("app-store", "test_library_merge")
 FIRST = Made("20260101-000000-0001", iops=(1000.0, 1010.0), samples=3, output=b"\x00raw \xff")
@@ -87,6 +92,60 @@ def test_what_differs_is_named_and_unchanged(own: Workstation, other: Workstatio
     assert own.library().searches == {"fast": "iops>2k"}
     assert own.saved_margins.read() == {"iops": 0.1, "bandwidth": 0.02}
     assert [(one.version, one.parts) for one in own.baselines() if one.name == "nightly"] == [(1, (OWN.run_id,))]
+
+
+def test_what_the_user_added_to_a_run_of_both_is_added_or_named(
+    own: Workstation, other: Workstation, tmp_path: Path
+) -> None:
+    third = Made("20260104-000000-0004", iops=(3.0,), samples=2)
+    for each in (own, other):
+        record(each, *([FIRST, SECOND] if each is own else []), third)
+    other.annotate(
+        {
+            FIRST.run_id: Annotation("there", "an hour of work", ("cold", "there")),
+            SECOND.run_id: Annotation("there", "an hour of work", ("cold",)),
+            third.run_id: Annotation(binned="2026-01-05T00:00:00+00:00"),
+        }
+    )
+    other.lock([FIRST.run_id, SECOND.run_id], "there")
+    for each, run, reason in ((other, FIRST, "there"), (other, SECOND, "there"), (own, FIRST, "here")):
+        each.acknowledge(run.run_id, [Acknowledged(FINDING.id, reason)])
+    mine = Annotation("here", "mine", ("cold", "here"))
+    own.annotate({FIRST.run_id: mine})
+    own.lock([FIRST.run_id], "here")
+    verbs = ("library", "merge"), ("import",)
+    for words in verbs:
+        done = benchwright("--store", tmp_path / "own.sqlite3", *words, tmp_path / "other.sqlite3")
+        assert done.status == FAILED
+        for differing in (
+            f"{FIRST.run_id}: Differs in name, note, lock, acknowledgements:",
+            f"{third.run_id}: Differs in bin (only there):",
+        ):
+            assert differing in done.out
+        added = f"name, note, tags, lock, acknowledgements of {SECOND.run_id}, tags of {FIRST.run_id}"
+        assert (added in done.out) is (words == verbs[0])
+        rows = {row.id: row for row in own.library().rows}
+        assert rows[FIRST.run_id].annotation == replace(mine, tags=("cold", "here", "there"))
+        assert rows[SECOND.run_id].annotation == Annotation("there", "an hour of work", ("cold",))
+        assert (rows[FIRST.run_id].lock, rows[SECOND.run_id].lock) == ("here", "there")
+        assert not rows[third.run_id].binned
+        reasons = [own.load(run.run_id).plan.acknowledged[0].reason for run in (FIRST, SECOND)]
+        assert reasons == ["here", "there"]
+    other.annotate({each: Annotation() for each in (FIRST.run_id, third.run_id)})
+    other.unlock([FIRST.run_id])
+    other.acknowledge(FIRST.run_id, [Acknowledged(FINDING.id, "")])
+    assert merged(own, tmp_path / "other.sqlite3").runs.whole  # what is only here stays and is no difference
+    assert {row.id: row for row in own.library().rows} == rows
+
+
+def test_each_run_that_is_not_copied_is_named_with_what_to_do(own: Workstation, other: Workstation) -> None:
+    refused = tuple((f"run-{number}", str(no_space("small.sqlite3"))) for number in range(13))
+    found = Imported(14, ("run-13",), refused=(*refused, ("run-14", "Another reason.")), verb="copied")
+    whole = Merged(found, finished=True).text
+    assert all(f"run-{number}" in whole for number in (*range(13), 14))
+    assert whole.count(FREE_SPACE) == 1
+    assert f"run-0, run-1, run-2 and 10 more: {no_space('small.sqlite3')}" in found.text  # in the window
+    assert "run-12" in Deleted(13, refused=refused).text
 
 
 def test_a_baseline_whose_run_is_refused_is_refused(own: Workstation, other: Workstation, tmp_path: Path) -> None:

@@ -585,6 +585,10 @@ def test_a_writer_changes_no_table_and_a_reader_nothing(postgresql: Server, url:
         writer.delete("20261121-141530-k3f9")
         with pytest.raises(ReadOnlyError), writer.database.writing() as connection:
             connection.exec_driver_sql("DROP TABLE runs")
+    store.lock([RUN], "kept")
+    locked = benchwright("--store", postgresql.url(name, "one_reader"), "delete", RUN)
+    assert ("read-only for this role" in locked.err, "unlock" in locked.err.lower()) == (True, False)
+    store.unlock([RUN])
     for reader in opened(location_of(postgresql.url(name, "one_reader"))):
         assert [row.id for row in reader.runs()] == [RUN]
         refused = reader.read_only()
@@ -618,7 +622,7 @@ def test_a_role_that_may_not_read_is_told_what_to_grant(postgresql: Server, url:
     postgresql.execute(f'GRANT benchwright_reader TO "{role}"')
     for reader in opened(location_of(own)):
         assert [row.id for row in reader.runs()] == [RUN]
-        with pytest.raises(ReadOnlyError, match="read-only for this role: permission denied for table"):
+        with pytest.raises(ReadOnlyError, match="read-only for this role"):
             reader.delete(RUN)
     postgresql.execute(f"REVOKE CONNECT ON DATABASE {name} FROM PUBLIC")
     with pytest.raises(StoreLostError, match="permission denied for database") as refused:
@@ -682,6 +686,22 @@ def test_a_copy_that_differs_is_named_and_left(url: ServerUrl, store: Store, tmp
     done = benchwright("store", "copy", str(path), str(url))
     assert done.status == 1
     assert f"{runs[1]}: The run {runs[1]} of this library differs" in done.out
+
+
+def test_two_copies_at_once_bring_each_run_once(url: ServerUrl, store: Store, tmp_path: Path) -> None:
+    path = tmp_path / "first.sqlite3"
+    runs = library_of(path, 12)
+
+    def copy(number: int) -> Merged:
+        with closing(Workstation(tmp_path / f"own{number}.sqlite3", tmp_path / "hosts.toml")) as workstation:
+            *_, last = workstation.copy_library(path, url)
+            return last
+
+    with ThreadPoolExecutor(3) as pool:
+        found = list(pool.map(copy, range(3)))
+    assert [one.text for one in found if not one.whole] == []
+    assert sorted(run for one in found for run in one.runs.runs) == runs
+    assert {row.id for row in store.runs()} == set(runs)
 
 
 def test_an_interrupted_copy_leaves_whole_runs_and_goes_on(url: ServerUrl, store: Store, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """What identifies hosts and people is in no redacted export: canaries in every fact, name, note and output."""
 
+import ast
 import base64
 import gzip
 import html
@@ -17,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.text import Text
 
+from app.checks.catalogue import DURING_CHECKS, TRIAL_CHECKS
 from app.comparison.criteria import ComparisonCriteria
 from app.events import (
     FactsRead,
@@ -36,6 +38,8 @@ from app.plans.plan import Plan, make_step
 from app.plans.plan_remarks import Acknowledged
 from app.services import Workstation
 from app.sharing.identifying_facts import IDENTIFYING_FACTS, PUBLIC_FACTS, text_facts
+from app.sharing.ordinary_words import is_ordinary, ordinary_words, words_of
+from app.sharing.preview import LONGEST, SHOWN, KeptText, Redacted, RedactionPreview
 from app.sharing.redaction import Redaction
 from app.sharing.replacement import Replacement, variants
 from suites.base import Command, Suite
@@ -369,6 +373,58 @@ def test_the_command_line_previews_and_redacts(workstation: Workstation, tmp_pat
     found = benchwright("--store", library, "export", "last", "--redact", "--csv", tmp_path / "x.csv")
     assert found.status == DONE, found.err
     assert not CANARY.search((tmp_path / "x.csv").read_bytes())
+
+
+def prose(node: ast.AST) -> Iterator[str]:
+    """Yield the texts of several words in a module, without docstrings."""
+    documents = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    skipped = {
+        id(each.value)
+        for one in ast.walk(node)
+        if isinstance(one, documents)
+        for each in one.body
+        if isinstance(each, ast.Expr)
+    }
+    for one in ast.walk(node):
+        if isinstance(one, ast.Constant) and isinstance(one.value, str) and id(one) not in skipped:
+            yield from re.findall(r"(?s)^.*\S\s+\S.*$", one.value)
+
+
+def test_no_word_of_this_programs_own_texts_is_taken_for_a_name() -> None:
+    root = Path(__file__).parents[2]
+    sources = [path for part in ("suites", "app/checks", "app/verdict") for path in (root / part).rglob("*.py")]
+    texts = [text for path in sources for text in prose(ast.parse(path.read_text("utf-8")))]
+    texts += ["printf awk getconf sort xargs", "higher than a server sustains. Set time to 60 s."]
+    assert len(texts) > 3000
+    assert {word for text in texts for word in words_of(text) if not is_ordinary(word)} == set()
+    assert not {"anna", "alice", "acme", "zqcorp"} & ordinary_words()
+    checks: list[Any] = [*DURING_CHECKS, *TRIAL_CHECKS, *(one for suite in SUITES for one in suite.checks)]
+    for check in checks:
+        text, own = f"{check.title}. {check.why} {check.remedy}", Redaction()
+        own.add_text(text)
+        assert own.replacement.text(text) == text
+
+
+def test_the_end_of_a_sentence_is_no_part_of_a_path() -> None:
+    redaction = Redaction()
+    for text in ("Is /srv/zqdata/zqdb slow?", "Not /srv/zqdata/zqdb.", "/srv/zqdata/zqdb! and --file=/srv/zqdata/zqdb"):
+        redaction.add_text(text)
+    found = redaction.replacement.text("/srv/zqdata/zqdb? /srv/zqdata/zqdb. /srv/zqdata/zqdb")
+    first, second, third = found.split(" ")
+    assert (first, second) == (f"{third}?", f"{third}.")
+    assert "zq" not in found
+
+
+def test_a_preview_on_the_command_line_lists_all() -> None:
+    number = SHOWN + 20
+    replaced = tuple(Redacted("path", f"zqpath{each}", f"path-{each}", 1, ("x",)) for each in range(number))
+    kept = tuple(KeptText("note", f"{each} {'word ' * LONGEST}end{each}") for each in range(number))
+    preview = RedactionPreview(replaced, (), (), kept, tuple(f"unknown{each}" for each in range(number)))
+    whole = "\n".join(preview.lines())
+    for word in ("zqpath{}", "end{}", "unknown{}"):
+        assert all(re.search(rf"{word.format(each)}\b", whole) for each in range(number))
+    assert preview.text.count("and 20 more") == 3
+    assert "more" not in whole
 
 
 def test_an_imported_output_keeps_no_prompt_and_no_word_of_its_command(tmp_path: Path) -> None:

@@ -137,6 +137,7 @@ def test_a_run_under_way_is_refused(source: Workstation, target: Workstation, tm
         "UPDATE metrics SET unit = 'parsec'",
         "UPDATE series SET metric = 99 WHERE run_id = '{run}'",
         "UPDATE runs SET id = '../../{run}' WHERE id = '{run}'",
+        "UPDATE annotations SET tags = '{' WHERE run_id = '{run}'",
     ],
 )
 def test_a_malformed_run_is_refused_and_the_others_are_imported(

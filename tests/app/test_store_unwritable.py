@@ -20,7 +20,7 @@ from app.store.schema import FORMAT
 from app.store.store import Store
 from tests.app import run_events
 from tests.loop_devices import loops_to_itself
-from tests.program import BAD_INPUT, DONE, benchwright
+from tests.program import BAD_INPUT, DONE, FAILED, benchwright
 from tests.small_disk import fill
 
 RUNS = [f"20261120-14153{number}-unw{number}" for number in range(4)]
@@ -228,3 +228,21 @@ def test_a_library_of_an_earlier_format_on_a_read_only_disk_is_read(
         for run in runs:
             assert store.load(run.id).trials
     assert library.read_bytes() == before
+
+
+def test_a_full_disk_has_the_status_of_a_failure_and_what_was_written_is_named(
+    small_disk: Path, tmp_path: Path
+) -> None:
+    source, table = tmp_path / "source.sqlite3", tmp_path / "table.csv"
+    write_runs(source)
+    fill(small_disk)
+    backup = benchwright("--store", source, "library", "backup", small_disk / "backup.sqlite3")
+    assert (backup.status, "No space left" in backup.err) == (FAILED, True)
+    exported = benchwright(
+        "--store", source, "export", "last", "--csv", table, "--library", small_disk / "runs.sqlite3"
+    )
+    assert (exported.status, "No space left" in exported.err) == (FAILED, True)
+    assert f"Wrote {table}" in exported.err
+    assert table.exists()
+    written = benchwright("--store", source, "export", "last", "--csv", small_disk / "table.csv")
+    assert (written.status, "no space left" in written.err) == (FAILED, True)
