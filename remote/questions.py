@@ -100,6 +100,8 @@ class Asker:
     """
 
     attended = True
+    expected_fingerprint: str | None = None
+    """The only host key to trust, if the user named one."""
 
     def host_key(self, question: HostKeyQuestion) -> bool:
         """Return whether the key is to be trusted and appended to known_hosts."""

@@ -183,6 +183,12 @@ def _delete(stage: Stage) -> QWidget:
     return page.findChildren(DeleteQuestion)[0]
 
 
+def _delete_locked(stage: Stage) -> QWidget:
+    _fill(stage)
+    stage.workstation.lock(["20260113-141230-e5f6"], "Shown to the vendor")
+    return _delete(stage)
+
+
 def _groups(stage: Stage) -> QWidget:
     window, page = _opened(stage)
     page.filter_bar.set_filter(parse_filter("rw=randread bs=4k -state:failed"))
@@ -252,6 +258,7 @@ SHOTS: list[Shot] = [
     ("library-sign-in", _sign_in),
     ("library-pin", _pin),
     ("library-delete", _delete),
+    ("library-delete-locked", _delete_locked),
     ("library-groups", _groups),
     ("library-undo", _undo),
     ("library-recall", _recall),

@@ -48,7 +48,7 @@ class TerminalAsker(Asker):
 
     def __init__(self, fingerprint: str | None = None, *, allow_programs: bool = False) -> None:
         """Trust only the key with `fingerprint`, if given; `allow_programs`: run the commands of ~/.ssh/config."""
-        self._fingerprint = None if fingerprint is None else _bare(fingerprint)
+        self.expected_fingerprint = None if fingerprint is None else f"SHA256:{_bare(fingerprint)}"
         self._allow_programs = allow_programs
         self.attended = sys.stdin.isatty()
         self.keep_secrets = False
@@ -60,8 +60,8 @@ class TerminalAsker(Asker):
 
     def host_key(self, question: HostKeyQuestion) -> bool:
         """Return whether the user trusts the key: by typing yes or the fingerprint, as with OpenSSH."""
-        if self._fingerprint is not None:
-            return _bare(question.fingerprint) == self._fingerprint
+        if self.expected_fingerprint is not None:
+            return _bare(question.fingerprint) == _bare(self.expected_fingerprint)
         via = f" (through {question.via})" if question.via else ""
         stored = f"it is added to {question.known_hosts}" if question.known_hosts else "it is not stored"
         text = (

@@ -90,6 +90,7 @@ class RelayAsker(Asker):
     def __init__(self, asker: Asker, inbox: "queue.Queue[Any]") -> None:
         self._asker, self._inbox = asker, inbox
         self.attended = asker.attended
+        self.expected_fingerprint = asker.expected_fingerprint
 
     def host_key(self, question: HostKeyQuestion) -> bool:
         """Ask whether to trust a host key."""

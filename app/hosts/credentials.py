@@ -93,6 +93,7 @@ class RememberingAsker(Asker):
         self._asker = asker
         self._memory = memory
         self.attended = asker.attended
+        self.expected_fingerprint = asker.expected_fingerprint
         self._used: dict[str, str] = {}
         self._asked: dict[str, SecretQuestion] = {}
 

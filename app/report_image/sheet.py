@@ -71,8 +71,14 @@ def series_colour(index: int) -> str:
 DPI = 100
 """Resolution of the layout in pixels per inch."""
 
-TALLEST = 200 * DPI
-"""Pixels of a page of PDF at most: readers refuse larger ones (ISO 32000-1, annex C: 14,400 units)."""
+TALLEST = WIDTH * 297 // 210
+"""Pixels of a page of PDF at most: it is printed on A4."""
+
+PLOT_LABELS = 20
+"""Pixels above and below a plot that the labels of its axes take."""
+
+KEPT = 40
+"""Pixels below a heading that stay on its page."""
 
 _SLACK = 1.02  # hinting makes glyphs slightly wider at other scales
 
@@ -215,13 +221,14 @@ class Sheet:
 
     def __init__(self) -> None:
         self.y: float = MARGIN
-        self._breaks: list[float] = []
+        self._spans: list[tuple[float, float]] = []  # from top to bottom, of what no page may cut
         self._boxes: list[Draw] = []
         self._above: list[Draw] = []
         self._texts: list[_Text] = []
 
     def text(self, x: float, y: float, text: str, style: Style, align: Align = "left") -> None:
         """Write one line with its upper edge at `y`."""
+        self._spans.append((y, y + style.leading + (KEPT if style is HEADING else 0)))
         baseline = y + (style.leading + 0.72 * style.size) / 2  # capitals of DejaVu Sans are 0.73 of its size high
         self._texts.append(_Text(x, baseline, printable(text), style, align))
 
@@ -234,7 +241,6 @@ class Sheet:
     def paragraph(self, text: str, style: Style, x: float = MARGIN, available: float = WIDTH - 2 * MARGIN) -> None:
         """Write `text` at `y`, wrapped to `available`, and advance `y`."""
         lines = wrap(text, style, available)
-        self._breaks += [self.y + number * style.leading for number in range(len(lines))]
         self.y = self.lines(x, self.y, lines, style)
 
     def box(self, x: float, y: float, width: float, height: float, colour: str) -> None:
@@ -263,6 +269,7 @@ class Sheet:
         def add(figure: Figure, tall: float) -> None:
             draw(figure.add_axes((x / WIDTH, 1 - (y + height) / tall, width / WIDTH, height / tall)))
 
+        self._spans.append((y - PLOT_LABELS, y + height + PLOT_LABELS))
         self._above.append(add)
 
     def png(self, scale: float = 1.0) -> bytes:
@@ -302,11 +309,14 @@ class Sheet:
         return buffer.getvalue()
 
     def _pages(self, height: float) -> Iterator[tuple[float, float]]:
-        """Yield where pages of at most TALLEST begin and end, between lines where possible."""
-        start = 0.0
+        """Yield where pages of at most TALLEST begin and end, between lines and plots if possible."""
+        start, breaks, below = 0.0, [], 0.0
+        for top, bottom in sorted(self._spans):
+            if top >= below - 0.01:
+                breaks.append(max(top, 0.0))
+            below = max(below, bottom)
         while height - start > TALLEST:
-            breaks = (y for y in self._breaks if start < y <= start + TALLEST)
-            end = max(breaks, default=start + TALLEST)
+            end = max((y for y in breaks if start < y <= start + TALLEST), default=start + TALLEST)
             yield start, end
             start = end
         yield start, height

@@ -39,6 +39,7 @@ class SerialAsker(Asker):
         self.question_count = 0
         """Number of questions so far."""
         self.attended = asker.attended
+        self.expected_fingerprint = asker.expected_fingerprint
         self._asker = asker
         self._queue = queue
         self._lock = threading.RLock()

@@ -107,6 +107,8 @@ class HostKeys:
         if not rules.ask:
             raise _refused(question, " StrictHostKeyChecking is yes.", "Add it to known_hosts")
         if not self.asker.host_key(question):
+            if self.asker.expected_fingerprint is not None:
+                raise _unexpected(question, self.asker.expected_fingerprint)
             raise _refused(question, "", "Accept it")
         if file is not None:
             append(file, *target.known_as, key.get_name(), key.asbytes(), hashed=rules.hashed)
@@ -123,6 +125,18 @@ def _refused(question: HostKeyQuestion, reason: str, remedy: str) -> ConnectErro
         f"Unknown host key of {question.host} was not accepted: {question.fingerprint} "
         f"({question.key_type}).{reason} {question.note}".strip(),
         f"{remedy} after comparing it on the host: ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub",
+        host=question.host,
+    )
+
+
+def _unexpected(question: HostKeyQuestion, expected: str) -> ConnectError:
+    return ConnectError(
+        ConnectOutcome.KEY_UNKNOWN,
+        f"Host key of {question.host} is not the expected one: the host sent {question.fingerprint} "
+        f"({question.key_type}), but the given fingerprint is {plain(expected)}. Possible causes: a man-in-the-middle "
+        "attack, a mistyped fingerprint, or that of a key of another type or host.",
+        "Do not connect before the two match. On the host, for each key: "
+        "ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub",
         host=question.host,
     )
 

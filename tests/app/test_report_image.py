@@ -569,6 +569,21 @@ def test_a_tall_pdf_has_pages_that_end_between_lines(monkeypatch: pytest.MonkeyP
     assert len(re.findall(rb"MediaBox", Sheet().drawn("pdf"))) == 1
 
 
+def test_a_page_of_pdf_has_the_proportions_of_paper_and_cuts_no_plot() -> None:
+    assert pytest.approx(297 / 210, rel=0.001) == sheet.TALLEST / sheet.WIDTH
+    tall, plots = Sheet(), []
+    for number in range(12):
+        tall.paragraph(f"Step {number}", sheet.HEADING)
+        plots.append((tall.y, tall.y + 420))
+        tall.plot(60, tall.y + 20, 800, 370, lambda _axes: None)
+        tall.y += 430
+    pages = list(tall._pages(tall.y + sheet.MARGIN))
+    assert len(pages) > 3
+    for start, end in pages:
+        assert end - start <= sheet.TALLEST
+        assert not any(low - 20 < end < high for low, high in plots)  # nor is a heading left above the end
+
+
 def test_repetition_does_not_matter_to_the_picture() -> None:
     run = a_run()
     assert "random read" in text_of(drawn(replace(run, plan=replace(run.plan, repetition=Repetition(30)))))

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from app.cli.prompts import TerminalAsker
+from app.hosts.credentials import CredentialCache, RememberingAsker
 from remote.errors import ConnectError, ConnectOutcome
 from remote.questions import RefusingAsker
 from remote.ssh.connect import connect
@@ -86,6 +88,20 @@ def test_an_unknown_key_is_shown_and_once_accepted_is_known(lab_host: LabHost) -
     assert known_hosts.read_text() == lab_host.known_hosts_line
 
     connect(lab_host.target(), RefusingAsker(), known_hosts=known_hosts).close()
+
+
+def test_a_key_that_is_not_the_expected_one_is_shown_beside_it(lab_host: LabHost) -> None:
+    known_hosts = lab_host.directory / "unexpected"
+    expected = f"SHA256:{'A' * 43}"
+    asker = RememberingAsker(TerminalAsker(expected), CredentialCache())
+    error = refusal(lab_host.target(), known_hosts, asker)
+    assert error.outcome is ConnectOutcome.KEY_UNKNOWN
+    assert f"the host sent {lab_host.fingerprint}" in error.message
+    assert f"the given fingerprint is {expected}" in error.message
+    assert "man-in-the-middle" in error.message
+    assert "Accept" not in error.remedy
+    assert not known_hosts.exists()
+    connect(lab_host.target(), TerminalAsker(lab_host.fingerprint), known_hosts=known_hosts).close()
 
 
 def test_an_unknown_key_that_is_not_accepted_is_not_written_down(lab_host: LabHost) -> None:

@@ -176,6 +176,7 @@ def test_an_output_that_was_not_read_has_the_reason(qtbot: QtBot, window: MainWi
     page = judge_page(window)
     assert trusts(page) == [Trust.UNDECIDED]
     assert page.table.content.rows[0].reason.startswith("Not read: ")
+    assert page.issues.isHidden()  # “No issues” would contradict it
 
 
 def test_the_window_answers_while_a_folder_is_read_and_the_selection_stays(

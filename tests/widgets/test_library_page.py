@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDialog, QWidget
+from PySide6.QtWidgets import QDialog, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.events import RunStarted
@@ -19,7 +19,7 @@ from tests.widgets.library_runs import DISK, STEADY, Made, copied_library, plan_
 from widgets import jobs
 from widgets.compare.compare_table import VALUE
 from widgets.library.library_page import LibraryPage
-from widgets.library.run_dialogs import DeleteQuestion, PinDialog
+from widgets.library.run_dialogs import DeleteQuestion, LockDialog, PinDialog
 from widgets.live.log_view import LINE_LIMIT
 from widgets.parts.actions import ActionButton
 from widgets.parts.dialogs import QuestionDialog
@@ -268,7 +268,10 @@ def test_what_is_in_the_bin_is_deleted_for_good_or_restored(
     qtbot.keyClick(question, Qt.Key.Key_Return)
     _settle(qtbot)
     assert workstation.load(BEFORE).summary.id == BEFORE
+    assert not question.accept_button.isEnabled()
     workstation.unpin("before the update")
+    page.refresh()
+    _settle(qtbot)
     page.actions_of_runs.erase.trigger()
     qtbot.mouseClick(_open(page, DeleteQuestion).accept_button, Qt.MouseButton.LeftButton)
     _settle(qtbot)
@@ -278,6 +281,51 @@ def test_what_is_in_the_bin_is_deleted_for_good_or_restored(
     assert not page.table.lines.matched
     assert BEFORE not in {run.id for run in workstation.runs()}
     assert AFTER in {run.id for run in workstation.runs()}
+
+
+def test_locked_runs_are_marked_and_deleted_only_after_unlocking(
+    qtbot: QtBot, page: LibraryPage, workstation: Workstation
+) -> None:
+    _select(qtbot, page, BEFORE, AFTER)
+    workstation.unpin("before the update")
+    page.refresh()
+    _settle(qtbot)
+    assert not page.actions_of_runs.unlock.isEnabled()
+    page.actions_of_runs.lock.trigger()
+    dialog = _open(page, LockDialog)
+    assert not dialog.accept_button.isEnabled()  # as on the command line, a lock needs a reason
+    dialog.field.setText("shown to the vendor")
+    qtbot.mouseClick(dialog.accept_button, Qt.MouseButton.LeftButton)
+    _settle(qtbot)
+    assert {row.lock for row in page._chosen()} == {"shown to the vendor"}
+    assert not page.actions_of_runs.delete.isEnabled()
+    assert not page.actions_of_runs.lock.isVisible()
+    _select(qtbot, page, AFTER)
+    assert page.panel.head.lock.isVisible()
+    assert "Locked: shown to the vendor" in page.panel.head.lock.toolTip()
+    page.actions_of_runs.unlock.trigger()
+    _settle(qtbot)
+    assert page.panel.head.lock.isHidden()
+    name = page.table.lines.names.index("name")
+    marks = {
+        row: page.table.lines.index(page.table.row_of(row), name).data(Qt.ItemDataRole.DecorationRole)
+        for row in (BEFORE, AFTER)
+    }
+    assert marks[BEFORE] is not None
+    assert marks[AFTER] is None
+    _select(qtbot, page, AFTER, BEFORE)
+    page.actions_of_runs.erase.trigger()
+    question = _open(page, DeleteQuestion)
+    assert not question.accept_button.isEnabled()
+    shown = [text.text() for text in question.findChildren(Text) if "Locked:" in text.text()]
+    assert len(shown) == 1
+    assert "shown to the vendor" in shown[0]
+    button = next(each for each in question.findChildren(QPushButton) if each.text() == "Unlock 1 run")
+    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+    _settle(qtbot)
+    qtbot.mouseClick(_open(page, DeleteQuestion).accept_button, Qt.MouseButton.LeftButton)
+    _settle(qtbot)
+    assert {BEFORE, AFTER}.isdisjoint(run.id for run in workstation.runs())
 
 
 def test_a_run_under_way_cannot_be_deleted(qtbot: QtBot, page: LibraryPage, workstation: Workstation) -> None:

@@ -33,6 +33,8 @@ class RunActions(QObject):
         self.crosscheck = self._make("Check with another tool…")
         self.rename = self._make("Rename", "F2")
         self.tag = self._make("Tag…", "Ctrl+T")
+        self.lock = self._make("Lock…")
+        self.unlock = self._make("Unlock")
         self.like = self._make("Runs like this", "Ctrl+L")
         self.differences = self._make("Show differing parameters", "Ctrl+Shift+D")
         self.preview = self._make("Preview", "F8")
@@ -51,7 +53,7 @@ class RunActions(QObject):
         return (
             self.open, self.compare, self.like, self.differences, self.sessions, self.pin, self.unpin, self.study,
             self.export, self.investigate, self.export_library, self.again, self.edit_plan, self.rename, self.tag,
-            self.delete, self.restore, self.erase, self.preview,
+            self.lock, self.unlock, self.delete, self.restore, self.erase, self.preview,
         )  # fmt: skip
 
     def show_chosen(self, chosen: Sequence[LibraryRow]) -> None:
@@ -85,8 +87,8 @@ class RunActions(QObject):
         self.pin.setVisible(not pinned)
         self.unpin.setVisible(pinned)
         if self.newer is not None:
-            changing = (self.investigate, self.pin, self.unpin, self.rename, self.tag, self.delete, self.restore)
-            for writing in (*changing, self.erase):
+            changing = (self.investigate, self.pin, self.unpin, self.rename, self.tag, self.lock, self.unlock)
+            for writing in (*changing, self.delete, self.restore, self.erase):
                 offer(writing, False, "", f"{self.newer.message} {self.newer.remedy}")
 
     def _offer_changes(self, chosen: Sequence[LibraryRow]) -> None:
@@ -102,10 +104,17 @@ class RunActions(QObject):
         offer(self.like, like, "Show the runs with the same tests and parameters, on any host", "Select one run")
         several = len(chosen) > 1
         offer(self.differences, several, "Add a column for each parameter that differs", "Select two or more runs")
+        locked = any(row.lock for row in chosen)
+        offer(self.lock, bool(chosen), "Keep the selected runs: a locked run cannot be deleted", "Select a run")
+        offer(self.unlock, locked, "Remove the locks of the selected runs", "Select a locked run")
+        self.lock.setVisible(not chosen or not all(row.lock for row in chosen))
+        self.unlock.setVisible(locked)
         reason = "Stop the run first" if running else "Select a run"
-        offer(self.delete, bool(chosen) and not running and not binned, "Put the selected runs into the bin", reason)
-        offer(self.restore, binned, "Take the selected runs out of the bin", "Select a run in the bin")
         offer(self.erase, bool(chosen) and not running, "Delete the selected runs permanently", reason)
+        reason = "Unlock the locked runs first" if locked else reason
+        deleting = bool(chosen) and not running and not binned and not locked
+        offer(self.delete, deleting, "Put the selected runs into the bin", reason)
+        offer(self.restore, binned, "Take the selected runs out of the bin", "Select a run in the bin")
         self.restore.setVisible(binned)
         self.delete.setVisible(not binned)
 

@@ -9,7 +9,7 @@ from app.library_rows import LibraryRow
 from app.library_table import ListColumn, local_moment
 from app.session_text import session_text
 from suites.quantities import count_text
-from widgets.library.run_rows import Trends, one_line, trend_obstacle
+from widgets.library.run_rows import Trends, lock_text, one_line, trend_obstacle
 from widgets.parts.names import MISSING, mark_of
 from widgets.parts.table_model import LEFT, RIGHT, TableColumn
 from widgets.theme import icon
@@ -82,6 +82,14 @@ def _pin(row: LibraryRow) -> QIcon | None:
     return icon("pin", "accent") if row.baselines else None
 
 
+def _name(row: LibraryRow) -> str:
+    return "\n".join(filter(None, (row.summary.name, row.summary.question, lock_text(row))))
+
+
+def _lock_mark(row: LibraryRow) -> QIcon | None:
+    return icon("lock") if row.lock else None
+
+
 _STATES = {"running": "live", "done": "good", "partial": "warning", "failed": "error", "detached": "live"}
 
 
@@ -95,7 +103,7 @@ def _session(row: LibraryRow) -> str:
 
 _LOOKS = {
     "started": _Look(120, tip="Local time", more=_started, tone="muted", whole=True),
-    "name": _Look(170, more=lambda row: f"{row.summary.name}\n{row.summary.question}".strip(), stretch=True),
+    "name": _Look(170, more=_name, mark=_lock_mark, stretch=True),
     "host": _Look(112, 8, more=lambda row: "\n".join(row.summary.hosts)),
     "type": _Look(88, 4, "Instance type, else the virtualisation", tone="muted"),
     "suite": _Look(80, 3, "Suites of the steps"),

@@ -15,7 +15,7 @@ from suites.errors import BenchwrightError
 from suites.quantities import count_text
 from widgets.jobs import BackgroundJob
 from widgets.library.run_actions import RunActions
-from widgets.library.run_dialogs import DeleteQuestion, PinDialog, TextQuestion
+from widgets.library.run_dialogs import DeleteQuestion, LockDialog, PinDialog, TextQuestion
 from widgets.parts.dialogs import QuestionDialog, opened
 from widgets.undo import UndoStack
 
@@ -47,6 +47,8 @@ class RunCommands(QObject):
         actions.edit_plan.triggered.connect(lambda: self._read_plan(self.repeat_requested))
         actions.crosscheck.triggered.connect(self._ask_another_tool)
         actions.tag.triggered.connect(self._ask_for_tags)
+        actions.lock.triggered.connect(self._ask_why_to_lock)
+        actions.unlock.triggered.connect(lambda: self._unlock(self._chosen()))
         actions.delete.triggered.connect(lambda: self._move(now()))
         actions.restore.triggered.connect(lambda: self._move(None))
         actions.erase.triggered.connect(self._ask_to_erase)
@@ -120,9 +122,19 @@ class RunCommands(QObject):
             self._undo.do(lambda: annotate(changed), annotate, done, self.changed.emit, self.failed.emit)
 
     def _ask_to_erase(self) -> None:
-        if not (chosen := self._chosen()):
+        self._question_deletion(self._chosen())
+
+    def _question_deletion(self, chosen: Sequence[LibraryRow]) -> None:
+        """Ask whether to delete runs for good; locked ones can be unlocked first, which asks again."""
+        if not chosen:
             return
         question = DeleteQuestion(chosen, self._page)
+        if locked := [row for row in chosen if row.lock]:
+            unlocked = [replace(row, lock="") for row in chosen]
+            question.add_extra_button(
+                f"Unlock {count_text(len(locked), 'run')}",
+                lambda: self._unlock(locked, lambda: self._question_deletion(unlocked)),
+            )
         question.accepted.connect(lambda: self._erase([row.id for row in chosen]))
         opened(question)
 
@@ -132,6 +144,28 @@ class RunCommands(QObject):
                 self._workstation.delete(run)
 
         self._change(delete, f"{count_text(len(runs), 'run')} deleted for good")
+
+    # Locks
+
+    def _ask_why_to_lock(self) -> None:
+        if not (chosen := self._chosen()):
+            return
+        dialog = LockDialog(chosen, self._page)
+        ids = [row.id for row in chosen]
+        lock = self._workstation.lock
+        dialog.accepted.connect(
+            lambda: self._change(lambda: lock(ids, dialog.text()), f"{count_text(len(ids), 'run')} locked")
+        )
+        opened(dialog)
+
+    def _unlock(self, rows: Sequence[LibraryRow], then: Callable[[], None] | None = None) -> None:
+        """Remove the locks of runs, then go on with `then`."""
+        ids = [row.id for row in rows if row.lock]
+        job = BackgroundJob(lambda: self._workstation.unlock(ids), self)
+        job.returned.connect(lambda _: self.changed.emit(f"{count_text(len(ids), 'run')} unlocked"))
+        if then is not None:
+            job.returned.connect(lambda _: then())
+        job.start(failed=self.failed)
 
     # Baselines
 

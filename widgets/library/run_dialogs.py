@@ -1,4 +1,4 @@
-"""Dialogs to pin runs as a baseline, to tag runs, to name a search, and to delete runs for good."""
+"""Dialogs to pin runs as a baseline, to tag or lock runs, to name a search, and to delete runs for good."""
 
 from collections.abc import Sequence
 
@@ -9,8 +9,10 @@ from app.baselines.baselines import LONGEST_NAME, TOO_OLD, Baseline, BaselineErr
 from app.library_rows import LibraryRow
 from app.records import RunSummary
 from app.services import Workstation
+from app.store.run_locks import LONGEST as LONGEST_REASON
+from suites.quantities import count_text
 from widgets.jobs import BackgroundJob
-from widgets.library.run_rows import list_runs, run_start
+from widgets.library.run_rows import list_runs, lock_text, run_start
 from widgets.parts.controls import line_edit
 from widgets.parts.dialogs import QuestionDialog
 from widgets.parts.names import MISSING
@@ -19,7 +21,7 @@ from widgets.theme import SPACE
 
 
 class DeleteQuestion(QuestionDialog):
-    """Confirmation that lists the runs to delete. Enter cancels."""
+    """Confirmation that lists the runs to delete, the locked ones first: they must be unlocked. Enter cancels."""
 
     def __init__(self, lines: Sequence[LibraryRow], parent: QWidget | None) -> None:
         many = f"{len(lines)} runs" if len(lines) > 1 else "this run"
@@ -28,11 +30,17 @@ class DeleteQuestion(QuestionDialog):
         if pinned:
             names = ", ".join(f"“{name}”" for name in pinned)
             text.append(f"Runs of the baseline {names} cannot be deleted before it is unpinned.")
-        if any(line.lock for line in lines):
-            text.append("Locked runs cannot be deleted before they are unlocked: benchwright library unlock RUN.")
+        lines = sorted(lines, key=lambda line: not line.lock)
+        if locked := sum(bool(line.lock) for line in lines):
+            text.append(f"Unlock {count_text(locked, 'locked run')} first.")
         super().__init__(f"Delete {many} for good?", " ".join(text), "Delete for good", parent)
-        summaries = [line.summary for line in lines]
-        list_runs(self, [(run_start(run), f"{run.name} · {run.headline or MISSING}") for run in summaries])
+        list_runs(self, [(run_start(line.summary), _listed(line)) for line in lines])
+        self.accept_button.setEnabled(not locked and not pinned)
+
+
+def _listed(line: LibraryRow) -> str:
+    text = f"{line.summary.name} · {line.headline or MISSING}"
+    return f"{text} · {lock_text(line)}" if line.lock else text
 
 
 class TextQuestion(QuestionDialog):
@@ -51,6 +59,19 @@ class TextQuestion(QuestionDialog):
     def text(self) -> str:
         """Return the text in one line."""
         return " ".join(self.field.text().split())
+
+
+class LockDialog(TextQuestion):
+    """Asks why runs must stay; a lock needs a reason."""
+
+    def __init__(self, lines: Sequence[LibraryRow], parent: QWidget) -> None:
+        runs = count_text(len(lines), "run")
+        text = "A locked run cannot be deleted. The reason is shown when a deletion is refused."
+        super().__init__(f"Lock {runs}", text, "Reason", parent, sorted({line.lock for line in lines if line.lock}))
+        self.accept_button.setText("Lock")
+        self.accept_button.setEnabled(False)
+        self.field.setMaxLength(LONGEST_REASON)
+        self.field.textChanged.connect(lambda: self.accept_button.setEnabled(bool(self.text())))
 
 
 _DAY = 86400.0

@@ -10,8 +10,9 @@ from PySide6.QtWidgets import QMenu, QScrollArea, QTabWidget, QToolButton, QWidg
 
 from app.events import State
 from app.history import History, HistoryQuery
+from app.library_rows import LibraryRow
 from app.plans.plan import Plan
-from app.records import RunRecord, RunSummary
+from app.records import RunRecord
 from app.rejudging.history_text import recall_text, unjudged_text
 from app.services import Workstation
 from suites.errors import BenchwrightError
@@ -23,7 +24,7 @@ from widgets.library.figure_table import FigureTable
 from widgets.library.history_panel import HistoryPanel
 from widgets.library.run_actions import RunActions
 from widgets.library.run_reader import OpenedRun
-from widgets.library.run_rows import run_duration, run_start
+from widgets.library.run_rows import lock_text, run_duration, run_start
 from widgets.live.model import StepKey
 from widgets.live.run_issues import RunIssues
 from widgets.live.verdict_panel import VerdictPanel
@@ -61,16 +62,21 @@ class RunHead(QWidget):
         self.state = OneLine(text_font(TextSize.BODY))
         self.reason = FieldMessage()
         self.recall = OneLine(text_font(TextSize.BODY), "muted")
-        first = in_row((self.name, 1), self.mark, self.state, spacing=SPACE[1])
+        self.lock = Picture("lock")
+        first = in_row(self.lock, (self.name, 1), self.mark, self.state, spacing=SPACE[1])
         fill(column_in(self, 2), first, self.details, self.question, self.reason, self.recall)
 
-    def show_line(self, run: RunSummary) -> None:
-        """Show the summary of `run`."""
+    def show_line(self, row: LibraryRow) -> None:
+        """Show the summary and the lock of the run of `row`."""
+        run = row.summary
         self.name.set_text(run.name)
         hosts = ", ".join(host_title(host) for host in run.hosts)
         parts = (run_start(run), hosts, ", ".join(run.steps), run_duration(run), run.id)
         self.details.set_text(" · ".join(part for part in parts if part))
         set_tool_tip(self.details, "\n".join(part for part in parts if part))
+        self.lock.setVisible(bool(row.lock))
+        self.lock.setAccessibleName(lock_text(row))
+        set_tool_tip(self.lock, lock_text(row))
         self.question.set_text(run.question)
         self.question.setVisible(bool(run.question))
         done = run.state is State.DONE
@@ -154,10 +160,10 @@ class RunPanel(QWidget):
         self._row.setVisible(not as_menu)
         self.actions_menu.setVisible(as_menu)
 
-    def show_line(self, run: RunSummary) -> None:
-        """Show the summary of `run`; of another run than the one shown, the rest follows."""
-        self.head.show_line(run)
-        if self._opened is not None and self._opened.record.summary.id == run.id:
+    def show_line(self, row: LibraryRow) -> None:
+        """Show the summary of the run of `row`; of another run than the one shown, the rest follows."""
+        self.head.show_line(row)
+        if self._opened is not None and self._opened.record.summary.id == row.id:
             self._waiting.stop()  # back at the run that is shown, before the other was read
             self.head.show_record(self._opened.record)
         elif not self._waiting.isActive():
@@ -283,6 +289,8 @@ class RunPanel(QWidget):
             actions.like,
             actions.export,
             actions.again,
+            actions.lock,
+            actions.unlock,
             actions.delete,
             actions.restore,
         )

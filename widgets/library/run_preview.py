@@ -62,7 +62,7 @@ class RunPreview(QStackedWidget):
         if several:
             self.comparison.show_runs(chosen)
         elif chosen:
-            self.panel.show_line(chosen[0].summary)
+            self.panel.show_line(chosen[0])
 
     def open_current(self) -> None:
         """Read the selected run if it is to be seen and is not shown yet."""

@@ -125,6 +125,11 @@ def trends_of(rows: Iterable[LibraryRow]) -> Trends:
     return found
 
 
+def lock_text(row: LibraryRow) -> str:
+    """Return why a run is locked, in one line; empty if it is not."""
+    return f"Locked: {one_line(row.lock)}" if row.lock else ""
+
+
 def list_runs(question: "QuestionDialog", runs: Sequence[tuple[str, str]]) -> None:
     """List the first runs in a question, each with its written start and a text, and the number of the others."""
     for started, text in runs[:LISTED]:

@@ -10,13 +10,14 @@ from app.checks.recheck import can_recheck, epoch_of
 from app.plans.plan_remarks import reason_of
 from app.questions import Asker
 from app.services import Workstation
+from suites.verdict import Trust
 from suites.vocab import Finding
 from widgets.live.model import RunModel
 from widgets.parts.issue_line import IssueActions
 from widgets.parts.issues_drawer import IssuesDrawer
 from widgets.rechecks import IssueRechecks
 
-NO_ISSUES, NOT_CHECKED = "No issues", "Not checked yet"
+NO_ISSUES, NOT_CHECKED, NOT_JUDGED = "No issues", "Not checked yet", "Not judged"
 
 
 class RunIssues(IssuesDrawer):
@@ -31,8 +32,9 @@ class RunIssues(IssuesDrawer):
         """Show the issues of `model`, with their age if the run is watched (`aged`); return whether they changed."""
         findings = besides_limits(model)
         listed = findings, model.plan.acknowledged, tuple(model.facts)
-        checked = bool(model.facts) or model.phase.over
-        self.set_empty_text(NO_ISSUES if checked else NOT_CHECKED, checked=checked)
+        undecided = any(one.trust is Trust.UNDECIDED for one in model.verdicts.values())
+        checked = (bool(model.facts) or model.phase.over) and not undecided
+        self.set_empty_text(NO_ISSUES if checked else NOT_JUDGED if undecided else NOT_CHECKED, checked=checked)
         if model is self._model and listed == self._listed:
             return False
         if model is not self._model:

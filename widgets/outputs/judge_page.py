@@ -362,7 +362,8 @@ class JudgePage(Page):
         output = None if row is None else row.output
         self.verdict.show_verdict(None if output is None else output.verdict)
         self._details.setVisible(output is not None)
-        self.issues.setVisible(output is not None)
+        judged = output is not None and output.verdict.trust is not Trust.UNDECIDED
+        self.issues.setVisible(output is not None and (judged or bool(output.verdict.findings)))
         if output is None:
             return
         self.figures.show_run(replace(output.record, verdicts=(output.verdict,)))
