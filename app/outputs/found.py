@@ -56,6 +56,7 @@ class Recognition:
     """The results in a text, and the number of its lines, without empty ones, that belong to none.
 
     `cut_off`: it has a JSON document without an end. `own_lines` are the lines of known formats and command lines.
+    `broken` are lines that are the end of the line before them.
     """
 
     found: tuple[FoundOutput, ...] = ()
@@ -63,12 +64,14 @@ class Recognition:
     cut_off: bool = False
     unread: tuple[UnreadOutput, ...] = ()
     own_lines: int = 0
+    broken: int = 0
 
     @property
     def score(self) -> tuple[int, ...]:
-        """How much was read: complete results, figures, names without markup, stated values, samples, tools’ lines."""
+        """How much was read: no broken lines, complete results, figures, names without markup, stated values, samples, tools’ lines."""
         outputs = [one.output for one in self.found]
         return (
+            -self.broken,
             sum(one.parsed.complete and bool(one.parsed.figures) for one in outputs),
             sum(len(one.parsed.figures) for one in outputs),
             -sum(has_markup(one.name) for one in outputs),

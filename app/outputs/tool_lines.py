@@ -60,6 +60,11 @@ def _is_own(line: str) -> bool:
     return _lines_of_tools().match(line.strip()) is not None
 
 
+def goes_on(line: str, rest: str) -> bool:
+    """Return whether `rest` is the end of `line`, from which a line break separated it: no tool prints it by itself."""
+    return any(each.goes_on(line.strip(), rest) for each in formats() if each.rest is not None)
+
+
 def begins_own(line: str) -> bool:
     """Return whether `line` has text of a tool from its beginning, or begins a document."""
     return has_own(line) or line.strip() in {"{", "["}

@@ -34,6 +34,10 @@ from suites.units import Unit
 _ROW = r"\[ {0,3}(?:\d{1,6}|SUM)\](?:\[[TR]X-[CS]\])? +\d+\.\d+- *\d+\.\d+ +sec +"
 _FIRST = re.compile(r"Connecting to host \S+, port \d{1,5}|Server listening on \d{1,5}(?: |$)")
 _LINE = re.compile(rf"\[ ID\](?:\[Role\])? Interval +Transfer|{_ROW}")
+_REST = re.compile(
+    r"(?:(?:sec|\d+(?:\.\d+)?|[KMGT]?Bytes(?:/sec)?|[KMGT]?bits/sec|ms|-?\d+/ *\d+|\(\S{1,12}%\)|\(omitted\)|sender|receiver|"
+    r"Interval|Transfer|Bitrate|Bandwidth|Retr|Cwnd|Jitter|Lost/Total|Total|Datagrams)(?: +|$))+"
+)
 _BANNER = re.compile(r"Client connecting to \S+, (?:TCP|UDP) port \d|Server listening on (?:TCP|UDP) port \d")
 
 _STATED = (
@@ -200,6 +204,7 @@ def iperf_formats(suite: Suite) -> tuple[OutputFormat, ...]:
             title="iperf3 text",
             first=_FIRST,
             line=_LINE,
+            rest=_REST,
             read=text,
             begun=start_in(
                 rf"^Time: [A-Z][a-z]{{2}}, (?P<day>\d\d) (?P<month>[A-Z][a-z]{{2}}) (?P<year>\d{{4}}) {CLOCK} {ZONE}"
