@@ -127,7 +127,7 @@ class OutputFormat:
     of one is recognised. `keys` are names at the top of a JSON document, all of which one has; one that is a part of an
     output has one of the values of `parts` at its name. With `joined`, documents that follow one another are read
     together. `free_text` are names in it whose text the user wrote. `begun` reads the start of the earliest result.
-    `rest` matches the end of one of its lines where a line break may have separated it: no line by itself.
+    `broken` matches one of its lines and the next line if that is its end, which no tool prints by itself.
     `prints_dots`: the tool itself prints lines of dots alone, which otherwise stand for lines that were left out.
     """
 
@@ -135,7 +135,7 @@ class OutputFormat:
     read: ReadOutput
     first: re.Pattern[str] | None = None
     line: re.Pattern[str] | None = None
-    rest: re.Pattern[str] | None = None
+    broken: re.Pattern[str] | None = None
     keys: frozenset[str] = frozenset()
     parts: Mapping[str, frozenset[str]] = field(default_factory=dict)
     joined: bool = False
@@ -150,10 +150,6 @@ class OutputFormat:
     def has(self, line: str) -> bool:
         """Return whether only an output of this format has `line`."""
         return self.begins(line) or (self.line is not None and self.line.match(line) is not None)
-
-    def goes_on(self, line: str, rest: str) -> bool:
-        """Return whether `rest` is the end of `line`, one of this format."""
-        return self.rest is not None and self.rest.fullmatch(rest) is not None and self.has(line)
 
     def is_document(self, content: object) -> bool:
         """Return whether a JSON document has this format."""

@@ -68,7 +68,7 @@ class Recognition:
 
     @property
     def score(self) -> tuple[int, ...]:
-        """How much was read: no broken lines, complete results, figures, names without markup, stated values, samples, tools’ lines."""
+        """How much was read: whole lines, complete results, figures, plain names, stated values, samples, own lines."""
         outputs = [one.output for one in self.found]
         return (
             -self.broken,
@@ -79,6 +79,17 @@ class Recognition:
             sum(len(one.parsed.samples) for one in outputs),
             self.own_lines,
         )
+
+    def has_as_much_as(self, other: "Recognition") -> bool:
+        """Return whether results of the same tools have as much as in another reading, complete or not."""
+        (broken, _, *rest), (other_broken, _, *other_rest) = self.score, other.score
+        tools, other_tools = ([one.output.suite_id for one in each.found] for each in (self, other))
+        return tools == other_tools and [broken, *rest] >= [other_broken, *other_rest]
+
+    @property
+    def values(self) -> list[object]:
+        """The figures of each result, and the values that it states."""
+        return [(one.output.parsed.figures, one.output.stated) for one in self.found]
 
     @property
     def is_whole(self) -> bool:

@@ -55,7 +55,8 @@ def _best_reading(lines: Sequence[Line], between: Between) -> _Reading:
         if changed not in tried:
             tried.append(changed)
             read = _read_lines(changed, between)
-            best = _Reading(read, changed, way) if read.score > best.read.score else best
+            joined = way[-1] is _rejoined and read.values != best.read.values and read.has_as_much_as(best.read)
+            best = _Reading(read, changed, way) if joined or read.score > best.read.score else best
         return changed
 
     if not best.read.is_whole:

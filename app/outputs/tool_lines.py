@@ -62,7 +62,13 @@ def _is_own(line: str) -> bool:
 
 def goes_on(line: str, rest: str) -> bool:
     """Return whether `rest` is the end of `line`, from which a line break separated it: no tool prints it by itself."""
-    return any(each.goes_on(line.strip(), rest) for each in formats() if each.rest is not None)
+    return _broken_lines().fullmatch(f"{line.strip()}\n{rest}") is not None
+
+
+@cache
+def _broken_lines() -> re.Pattern[str]:
+    """Return the pattern of a line of any format and its end in the next line."""
+    return re.compile("|".join(f"(?:{_unnamed(each.broken)})" for each in formats() if each.broken is not None))
 
 
 def begins_own(line: str) -> bool:
