@@ -39,6 +39,7 @@ from suites.pgbench.output import (
     PgbenchParser,
     fitting_share,
     is_logged,
+    live_figures,
     log_options,
     log_size,
     tuned_share,
@@ -379,6 +380,8 @@ class Pgbench(Suite):
             words=(_CONNECTION,),
             inferred=_requested_rate,
             again=_SUMMARY,
+            clock=re.compile(r"progress: (\d{1,9}\.\d) s, "),
+            live=live_figures,
             contradictions=in_text(IDENTITIES),
         )
 

@@ -111,6 +111,7 @@ IDENTITIES = Identities(
 _COUNTED = re.compile(r"\s--(?:events|max-requests)=[1-9]")
 """The option of a test that may end after a number of events, whatever its time."""
 
+_LIVE_TIME = re.compile(r"\[ *(\d{1,9})s *\] ")
 _EVENTS = re.compile(r"\] thds: \d+ eps: ")
 _NAMING = re.compile(r"Prime numbers limit: |execution time \(avg/stddev\): ")
 _SUMMARY_ALONE = (
@@ -142,6 +143,7 @@ def sysbench_format(
         assumed=assumed,
         words=words,
         inferred=_runtime,
+        clock=_LIVE_TIME,
         contradictions=in_text(IDENTITIES),
     )
 
