@@ -310,7 +310,7 @@ def _block_over_file(evidence: StepEvidence) -> CheckOutcome | None:
 
 def _ends_early(evidence: StepEvidence) -> CheckOutcome | None:
     values = evidence.values
-    if not values["block_sizes"] or values["runtime"] or not is_random(values):
+    if not is_stated(values, "rw") or not values["block_sizes"] or values["runtime"] or not is_random(values):
         return None
     return CheckOutcome(
         f"{values['rw']} with block sizes {values['block_sizes']} and no runtime.", changes=_longer(evidence)

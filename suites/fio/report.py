@@ -85,7 +85,8 @@ JobKey = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class JobReport:
-    """One job, or the clones of one job together. `runtime` is in seconds and excludes the ramp.
+    """One job, or the clones of one job together. `runtime` is in seconds and excludes the ramp; `job_seconds` is the
+    sum of those of all jobs that group_reporting counts as this one, 0 if not known.
 
     `ends_in` is fio's own estimate of the seconds left, None if it has none; `options` are as given to fio.
     """
@@ -102,6 +103,7 @@ class JobReport:
     cpu_user: float | None = None
     cpu_system: float | None = None
     steady: SteadyState | None = None
+    job_seconds: float = 0.0
 
     @property
     def key(self) -> JobKey:
@@ -198,6 +200,7 @@ def _job(entry: Mapping[str, Any], shared: Mapping[str, str], *, kib: bool) -> J
         cpu_user=_number(entry, "usr_cpu"),
         cpu_system=_number(entry, "sys_cpu"),
         steady=_steady(_mapping(entry.get("steadystate"))),
+        job_seconds=(_number(entry, "job_runtime") or 0.0) / 1000,
     )
 
 
@@ -319,6 +322,7 @@ def _one_of_clones(clones: list[JobReport]) -> JobReport:
         cpu_user=_mean([job.cpu_user for job in clones]),
         cpu_system=_mean([job.cpu_system for job in clones]),
         steady=next((job.steady for job in clones if job.steady is not None), None),
+        job_seconds=sum(job.job_seconds for job in clones),
     )
 
 

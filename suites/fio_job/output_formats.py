@@ -10,7 +10,8 @@ from types import MappingProxyType
 
 from suites.fio.identities import document_contradictions, terse_contradictions, text_contradictions
 from suites.fio.metrics import BANDWIDTH, job_figures
-from suites.fio.report import JobReport, Report, read_report
+from suites.fio.parameters import ONE_AT_A_TIME
+from suites.fio.report import Direction, JobReport, Report, read_report
 from suites.fio.suite import Fio
 from suites.fio.text import read_terse, read_text
 from suites.fio_job.command_line import options_of
@@ -29,11 +30,11 @@ _FIO = Fio()
 
 _SIZE = r"\d{1,12}(?:\.\d{1,6})?[kKmMgG]?i?B?\b"
 _HEADER = re.compile(
-    r"(?P<job>.{1,100}): \(g=\d{1,6}\): rw=(?P<rw>\w+), "
+    r"(?P<job>.{1,100}): \(g=(?P<group>\d{1,6})\): rw=(?P<rw>\w+), "
     rf"bs=(?P<bs>(?:\([RWT]\) )?{_SIZE}(?:[-,/ RWT()]{{1,6}}{_SIZE})*)"
     r".*?(?:, ioengine=(?P<ioengine>[\w.:/-]+))?(?:, iodepth=(?P<iodepth>\d+))?$"
 )
-_GROUP = re.compile(r"(?P<job>.{1,100}): \(groupid=\d{1,6}, jobs=(?P<jobs>\d{1,6})\): err=")
+_GROUP = re.compile(r"(?P<job>.{1,100}): \(groupid=(?P<group>\d{1,6}), jobs=(?P<jobs>\d{1,6})\): err=")
 _LINE = re.compile(
     rf"{_GROUP.pattern}|\s*(?:read|write|trim|mixed)\s*: ?(?:IOPS|io)=|\s*(?:slat|clat|lat|sync) \([num]sec\) *: min=|"
     r"\s*(?:slat|clat|lat|sync) percentiles \([num]sec\)|Run status group \d|"
@@ -147,8 +148,21 @@ def _of_document(documents: list[str], report: Report) -> Iterator[ToolOutput]:
     for job in report.jobs:
         section = Section(job.name, options[job.key])
         values = _without_default_size(section, section_values(section, ""))
+        jobs, named = round(job.job_seconds / job.runtime) if job.runtime else 0, section.number("numjobs", 1)
+        jobs = max(jobs, named + 1) if section.options.get("name", job.name) != job.name else jobs
+        counted: dict[str, Value] = {"numjobs": jobs} if jobs else {}
+        found = {**_inferred(job, Section(job.name), counted), **counted}
+        unstated: dict[str, tuple[Value, ...]] = {}
+        mixed = ["rw"] if jobs > named or not section.options else []
+        if not section.options:  # an old fio, or a document that was reduced
+            values, unstated = found, {"direct": (True, False)}
+        elif mixed:  # group_reporting counts several jobs as one; the options are those of one of them
+            kept = {"runtime"} if values["ioengine"] in ONE_AT_A_TIME else {"runtime", "ioengine"}
+            values = {**values, **{name: value for name, value in found.items() if name not in kept}}
+            values.pop("size", None)
         parsed = parse_whole(_FIO.parser(values), whole.encode()) if alone else _of_one(job, report)
-        yield ToolOutput(_FIO.id, parsed, _marked(values), name=job.name, seconds=_ran(job, values))
+        marked = _marked(values, *mixed)
+        yield ToolOutput(_FIO.id, parsed, marked, unstated, name=job.name, seconds=_ran(job, values))
 
 
 def _ran(job: JobReport, values: Mapping[str, Value]) -> float | None:
@@ -433,15 +447,28 @@ def _read_terse_output(text: str, command: str | None) -> Iterator[ToolOutput]:
 
 
 def _stated_in_text(lines: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Return the options of each job that fio's first lines and the heads of its results state."""
+    """Return the options of each job that fio's first lines and the heads of its results state.
+
+    Of jobs that group_reporting counts as one, those that are the same for all of them.
+    """
     found: dict[str, dict[str, str]] = {}
+    begun: dict[str, list[tuple[str, dict[str, str]]]] = {}
+    heads: dict[str, set[str]] = {}
     for line in lines:
         if header := _HEADER.match(line.strip()):
             stated = {name: header[name] for name in ("rw", "ioengine", "iodepth") if header[name]}
-            found.setdefault(header["job"], {}).update(stated, **_printed_blocks(header["bs"], header["rw"]))
+            one = header["job"], {**stated, **_printed_blocks(header["bs"], header["rw"])}
+            of_group = begun.setdefault(header["group"], [])
+            of_group += [] if one in of_group else [one]
         elif group := _GROUP.match(line.strip()):
+            heads.setdefault(group["group"], set()).add(group["job"])
             own = found.setdefault(group["job"], {})
             own["numjobs"] = str(int(own.get("numjobs", 0)) + int(group["jobs"]))  # clones without group_reporting
+    for number, jobs in begun.items():
+        merged = len(jobs) > len(heads.get(number, jobs))
+        for job, options in jobs:
+            same = options.items() if not merged else set.intersection(*(set(each.items()) for _, each in jobs))
+            found.setdefault(job, {}).update(same)
     return found
 
 
@@ -552,8 +579,10 @@ def _inferred(job: JobReport, section: Section, given: Mapping[str, Value]) -> d
     seconds = round(job.runtime)
     by_time = seconds >= 1 and abs(job.runtime - seconds) < _WHOLE_SECONDS
     found: dict[str, Value] = {"rw": _pattern(job, section), "runtime": float(seconds) if by_time else 0.0}
-    if block := _block(job):
-        found["block_size"] = block
+    if blocks := {name: block for name, one in job.directions.items() if (block := _block(one))}:
+        sizes = list(dict.fromkeys(blocks[name] for name in ("read", "write") if name in blocks))
+        found["block_size"] = max(blocks.values())
+        found["block_sizes"] = ",".join(map(str, sizes)) if len(sizes) > 1 else ""
     jobs, depth = (section.number(name, int(given.get(name, 0))) for name in ("numjobs", "iodepth"))
     if not (jobs and depth):
         each = max(1, round(_in_flight(job) / (jobs or depth or 1)))
@@ -563,10 +592,15 @@ def _inferred(job: JobReport, section: Section, given: Mapping[str, Value]) -> d
     return found
 
 
-def _block(job: JobReport) -> int:
-    """Return the mean size of an I/O in whole sectors; 0 if it is not known."""
-    size, ios = (sum(getattr(one, name) for one in job.directions.values()) for name in ("size", "ios"))
-    return SECTOR * max(1, round(size / ios / SECTOR)) if size and ios else 0
+def _block(one: Direction) -> int:
+    """Return the mean size of an I/O, in whole sectors if it is as good as that; 0 if it is not known."""
+    mean = one.size / one.ios if one.ios else 0.0
+    whole = SECTOR * round(mean / SECTOR)
+    return whole if abs(whole - mean) <= _ROUNDED * mean else round(mean)
+
+
+_ROUNDED = 0.01
+"""Share by which a block that follows from printed rates differs from the real one."""
 
 
 def _in_flight(job: JobReport) -> float:

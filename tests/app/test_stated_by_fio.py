@@ -1,5 +1,6 @@
 """What fio's text states of its jobs, and what it leaves open: no finding rests on a default that was not read."""
 
+import json
 import re
 
 import pytest
@@ -190,3 +191,45 @@ def test_the_size_of_files_that_no_option_states_is_not_known() -> None:
         text = f"$ fio --name=x --rw=randread --bs=4k {size}\n{text_of(same('4096B'), 4096)}"
         (one,) = judged_bytes("fio.txt", text.encode(), host).outputs
         assert any("1 GiB of files" in found.measured for found in one.verdict.findings) is known
+
+
+def document(options: dict[str, str] | None, *, jobs: int = 2) -> str:
+    """Return a document of fio: reads of 4 KiB and writes of 64 KiB for 30 s by `jobs` that are counted as one."""
+    ways = {
+        name: {
+            "io_bytes": 30_000 * block, "bw_bytes": 1000 * block, "bw": 1000 * block // 1024, "iops": 1000.0,
+            "runtime": 30_000, "total_ios": 30_000,
+            "lat_ns": {"min": 1000, "max": 2_000_000, "mean": 950_000.0, "N": 30_000},
+        }
+        for name, block in (("read", 4096), ("write", 65536))
+    }  # fmt: skip
+    job = {"jobname": "a", "groupid": 0, "error": 0, "elapsed": 31, "job_runtime": jobs * 30_000, **ways}
+    return json.dumps(
+        {"fio version": "fio-3.33", "jobs": [{**job, **({} if options is None else {"job options": options})}]}
+    )
+
+
+@pytest.mark.parametrize(
+    "options", [None, {"name": "b", "rw": "randread", "bs": "4k"}, {"rw": "randwrite", "bs": "64k"}]
+)
+def test_a_document_does_not_contradict_the_options_of_one_of_several_jobs_or_defaults(
+    options: dict[str, str] | None,
+) -> None:
+    one = judged(document(options))
+    values = one.found.output.stated
+    assert (values["block_sizes"], values["numjobs"]) == ("4096,65536", 2)
+    assert not {"rate-against-block", "more-in-flight-than-asked", "one-io-in-flight"} & findings(one)
+
+
+def test_a_document_of_one_job_still_contradicts_its_options() -> None:
+    one = judged(document({"name": "a", "rw": "randrw", "bs": "4k"}, jobs=1))
+    assert {"rate-against-block", "more-in-flight-than-asked"} <= findings(one)
+
+
+def test_jobs_that_are_counted_as_one_have_the_options_that_all_have() -> None:
+    first = f"y: (g=0): rw=randread, bs={same('64.0KiB')}, ioengine=libaio, iodepth=8\n"
+    for above, depth in (("", 8), (first, 8), (first.replace("iodepth=8", "iodepth=1"), 4)):
+        one = judged(text_of(same("4096B"), 16384 if above else 4096, above=above, jobs=2))
+        values = one.found.output.stated
+        assert (values["block_size"], values["iodepth"], values["rw"]) == (16384 if above else 4096, depth, "randread")
+        assert not {"rate-against-block", "more-in-flight-than-asked"} & findings(one)
