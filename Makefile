@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar o
 .PHONY: help run test test-slow lint format bench shots fresh setup setup-dev setup-test clean
 
 help:
-	@echo "make run        open Benchwright and benchmark this computer (without a display: write the report)"
+	@echo "make run        open Benchwright (without a display: benchmark this computer, write the report)"
 	@echo "make test       run the tests"
 	@echo "make test-slow  run the long and calibrating tests too"
 	@echo "make lint       check style, types and layers"

@@ -200,10 +200,13 @@ def _draw(axes: Axes, panel: Panel, span: _Range, divisor: float, frame: float) 
         )  # fmt: skip
     _mark_knees(axes, panel, divisor)
     _frame(axes, span, divisor)
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _position: f"{value:g}"))
     if panel.ticks:
         _sweep_axis(axes, panel, frame)
     else:
-        axes.set_xlim(0, end + 0.5 if panel.over == "trial" else end)
+        end += 0.5 if panel.over == "trial" else 0
+        axes.set_xlim(0, end)
+        axes.xaxis.set_major_locator(_across(0, end, frame, 10, integer=True))
 
 
 def _mark_knees(axes: Axes, panel: Panel, divisor: float) -> None:
@@ -245,8 +248,17 @@ def _frame(axes: Axes, span: _Range, divisor: float) -> None:
         axes.yaxis.set_major_locator(MaxNLocator(5, steps=_STEPS))
     axes.set_ylim(span.low / divisor, span.high / divisor)
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _position: f"{value:g}"))
-    axes.xaxis.set_major_locator(MaxNLocator(10, steps=_STEPS, integer=True))
     _style_axes(axes, "y")
+
+
+def _across(low: float, high: float, frame: float, most: int, *, integer: bool = False) -> MaxNLocator:
+    """Return the locator of at most `most` ticks whose labels do not overlap on an axis `frame` pixels wide."""
+    for number in range(most, 1, -1):
+        found = MaxNLocator(number, steps=_STEPS, integer=integer)
+        ticks = [tick for tick in found.tick_values(low, high) if low <= tick <= high]
+        if sum(width(f"{tick:g}", SMALL) + TICK_GAP for tick in ticks) <= frame:
+            return found
+    return MaxNLocator(1, steps=_STEPS, integer=integer)
 
 
 def _style_axes(axes: Axes, grid: Literal["both", "y"] = "both", names: str = "") -> None:
@@ -263,6 +275,9 @@ def _style_axes(axes: Axes, grid: Literal["both", "y"] = "both", names: str = ""
         label.set_fontproperties(font(SMALL, names))
         label.set_parse_math(False)
 
+
+TICK_GAP = 8
+"""Pixels between the labels of ticks."""
 
 CHART_HEIGHT = 240
 HEIGHT_BESIDE = 160
@@ -316,7 +331,8 @@ def draw_chart(sheet: Sheet, chart: Chart, x: float, available: float, tall: flo
     names = max((width(name, SMALL) for name in chart.y.names), default=0.0)
     left = max(CHART_LEFT, min(WIDEST, names + 12))
     height = max(90.0, ROW * len(chart.y.names)) if chart.y.names else tall
-    sheet.plot(x + left, top, available - left - CHART_RIGHT, height, lambda axes: _draw_marks(axes, chart))
+    frame = available - left - CHART_RIGHT
+    sheet.plot(x + left, top, frame, height, lambda axes: _draw_marks(axes, chart, frame))
     sheet.text(x + available - CHART_RIGHT, top + height + 20, _axis_title(chart, chart.x), SMALL, "right")
     sheet.y = top + height + 20 + SMALL.leading + 4
     if chart.note:
@@ -352,11 +368,11 @@ def _colour(series: ChartSeries) -> str:
     return BASELINE if series.colour is None else series_colour(series.colour)
 
 
-def _draw_marks(axes: Axes, chart: Chart) -> None:
+def _draw_marks(axes: Axes, chart: Chart, frame: float) -> None:
     across, upward = chart.x.scale(chart.span(chart.x)[1])[0], chart.y.scale(chart.span(chart.y)[1])[0]
     for series in chart.series:
         _draw_series(axes, series, across, upward)
-    _frame_chart(axes, chart, across, upward)
+    _frame_chart(axes, chart, across, upward, frame)
 
 
 def _draw_series(axes: Axes, series: ChartSeries, across: float, upward: float) -> None:
@@ -390,7 +406,7 @@ def _draw_series(axes: Axes, series: ChartSeries, across: float, upward: float) 
                           linewidth=0, zorder=1)  # fmt: skip
 
 
-def _frame_chart(axes: Axes, chart: Chart, across: float, upward: float) -> None:
+def _frame_chart(axes: Axes, chart: Chart, across: float, upward: float, frame: float) -> None:
     for axis, drawn, limit, rescale, divisor in (
         (chart.x, axes.xaxis, axes.set_xlim, axes.set_xscale, across),
         (chart.y, axes.yaxis, axes.set_ylim, axes.set_yscale, upward),
@@ -403,7 +419,9 @@ def _frame_chart(axes: Axes, chart: Chart, across: float, upward: float) -> None
         elif axis.names:
             drawn.set_major_locator(FixedLocator(range(len(axis.names))))
         else:
-            drawn.set_major_locator(MaxNLocator(8, steps=_STEPS))
+            level = drawn is axes.xaxis
+            ends = low / divisor, high / divisor
+            drawn.set_major_locator(_across(*ends, frame, 8) if level else MaxNLocator(8, steps=_STEPS))
         names = axis.names
         drawn.set_major_formatter(FuncFormatter(lambda value, _position, names=names: _tick(value, names)))
         ends = (low / divisor, high / divisor)

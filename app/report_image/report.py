@@ -189,23 +189,21 @@ COMPACT_FROM = 3
 
 
 def draw_steps(sheet: Sheet, found: Sequence[ReportStep]) -> None:
-    """Draw the headline plot of each step, ACROSS in a row; the table of results has the figures."""
+    """Draw the headline plot of each step that has one, ACROSS in a row; the table of results has the figures."""
     each = (CONTENT - GUTTER * (ACROSS - 1)) / ACROSS
-    drawn: list[Panel] = []
-    for first in range(0, len(found), ACROSS):
+    plotted = [(shown, plots[0]) for shown in found if (plots := sweep_plots(shown) or panels(shown))]
+    for first in range(0, len(plotted), ACROSS):
         ends, top = [], sheet.y
-        for column, shown in enumerate(found[first : first + ACROSS]):
+        for column, (shown, panel) in enumerate(plotted[first : first + ACROSS]):
             sheet.y = top
             left = MARGIN + (each + GUTTER) * column
             sheet.text(left, top, wrap(next(iter(shown.names)), STRONG, each)[0], STRONG)
             sheet.y += STRONG.leading
-            plots = sweep_plots(shown) or panels(shown)
-            drawn += plots[:1]
-            ends.append(draw_panel(sheet, plots[0], left, each, small=True)[0] if plots else sheet.y)
+            ends.append(draw_panel(sheet, panel, left, each, small=True)[0])
         sheet.y = max(ends) + 10
-    names = dict.fromkeys(band.name for shown in found for band in shown.bands)
+    names = dict.fromkeys(band.name for shown, _ in plotted for band in shown.bands)
     grey = f" Grey: baseline {', '.join(f'“{name}”' for name in names)}." if names else ""
-    shapes = dict.fromkeys("dot" if _has_dots(panel) else "curve" for panel in drawn if not panel.ticks)
+    shapes = dict.fromkeys("dot" if _has_dots(panel) else "curve" for _, panel in plotted if not panel.ticks)
     each_trial = f"One {' or '.join(shapes)} for each trial." if shapes else ""
     if caption := f"{each_trial}{grey}".strip():
         sheet.paragraph(caption, QUIET)

@@ -5,7 +5,7 @@ import shutil
 import struct
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, pairwise
 from pathlib import Path
 
 import pytest
@@ -23,6 +23,7 @@ from app.records import Band, RunRecord, TrialRecord
 from app.report_image import sheet
 from app.report_image.card import draw_card
 from app.report_image.panels import ReportStep, host_panel, panels, with_gaps
+from app.report_image.plots import _across
 from app.report_image.report import draw_report, write_report
 from app.report_image.sheet import BASELINE, BODY, CODE, CONTENT, SERIES, WIDTH, Sheet, printable, width, wrap
 from app.report_image.tables import ImageColumn, TableCell, TableRow, _widths
@@ -582,6 +583,26 @@ def test_a_page_of_pdf_has_the_proportions_of_paper_and_cuts_no_plot() -> None:
     for start, end in pages:
         assert end - start <= sheet.TALLEST
         assert not any(low - 20 < end < high for low, high in plots)  # nor is a heading left above the end
+
+
+def test_steps_without_a_plot_have_no_cell_in_the_report() -> None:
+    steps = [replace(STEP, name=f"step {number}") for number in range(3)]
+    runs = [run_events.run_record("a", (1000.0,), step=step) for step in steps]
+    trials = [replace(run.trials[0], trial=replace(run.trials[0].trial, id=at)) for at, run in enumerate(runs)]
+    run = replace(runs[0], plan=replace(runs[0].plan, steps=tuple(steps)), trials=tuple(trials))
+    samples = {"a": {0: tuple(run_events.samples(1.0, 20))}}
+    made = draw_report([run], samples, {}, ())
+    titles = [text.text for text in made._texts if text.style == sheet.STRONG and text.text.startswith("step")]
+    assert [text for text in titles if titles.count(text) > 1] == ["step 0", "step 0"]
+
+
+@pytest.mark.parametrize(("end", "frame"), [(0.03, 180.0), (0.125, 180.0), (4096.0, 90.0), (8.0, 1000.0)])
+def test_labels_of_an_axis_do_not_overlap(end: float, frame: float) -> None:
+    ticks = [tick for tick in _across(0.0, end, frame, 10, integer=True).tick_values(0.0, end) if tick <= end]
+    edges = [(frame * tick / end, width(f"{tick:g}", sheet.SMALL)) for tick in ticks]
+    assert len(ticks) >= 2
+    for (one, wide), (other, next_wide) in pairwise(edges):
+        assert other - one >= (wide + next_wide) / 2
 
 
 def test_repetition_does_not_matter_to_the_picture() -> None:

@@ -17,7 +17,7 @@ import pytest
 from app.cli.prompts import TerminalAsker
 from app.hosts.credentials import CredentialCache, RememberingAsker
 from remote.errors import ConnectError, ConnectOutcome
-from remote.questions import RefusingAsker
+from remote.questions import Asker, RefusingAsker
 from remote.ssh.connect import connect
 from remote.ssh.known_hosts import host_pattern
 from remote.ssh.target import SshTarget, resolve
@@ -25,7 +25,7 @@ from remote.ssh.transport import BoundedTransport
 from tests.lab_sshd import AnsweringAsker, LabHost, free_port
 
 
-def refusal(target: SshTarget, known_hosts: Path, asker: AnsweringAsker | None = None) -> ConnectError:
+def refusal(target: SshTarget, known_hosts: Path, asker: Asker | None = None) -> ConnectError:
     """Return why `target` is not reached; whoever connects must leave no thread behind, which conftest.py checks."""
     with pytest.raises(ConnectError) as caught:
         connect(target, asker or AnsweringAsker(), known_hosts=known_hosts)

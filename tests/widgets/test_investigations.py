@@ -73,6 +73,7 @@ def titles(page: InvestigationPage) -> list[str]:
 
 def test_results_and_verdicts_are_those_of_the_runs(page: InvestigationPage) -> None:
     rows = page.entries.content.shown
+    assert [page.entries.columnSpan(at, 1) for at in range(3)] == [1, 1, 4]  # a text has no result beside it
     assert [row.verdict for row in rows] == ["valid", "doubtful", ""]
     assert rows[0].result is not None
     assert rows[0].result.headline.startswith("412")

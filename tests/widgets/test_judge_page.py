@@ -148,9 +148,13 @@ def test_telemetry_of_the_host_is_given_and_removed(qtbot: QtBot, window: MainWi
     assert "cpu-stolen" in {issue.first.id for issue in page.issues.issues}
     assert page.interval.isVisible()
     assert "11 reports" in page.host_words.text()  # the first is since the start of the host
+    assert "For all" not in page.host_words.text()
+    page.judge([CPU, CACHED])
+    qtbot.waitUntil(lambda: not jobs.running())
+    assert page.host_words.text().startswith("For all 2 results")
     page.remove_button.click()
     qtbot.waitUntil(lambda: not jobs.running())
-    assert trusts(page) == [Trust.UNVERIFIED]
+    assert trusts(page) == [Trust.UNVERIFIED, Trust.UNDECIDED]
     assert not page.remove_button.isVisible()
 
 
@@ -163,6 +167,7 @@ def test_a_file_without_host_data_is_refused_and_the_results_stay(
     prose.write_text("It was fast.\n")
     page.judge([CPU])
     qtbot.waitUntil(lambda: not jobs.running())
+    assert "For all" not in page.host_words.text()
     page.give_host_data([prose])
     qtbot.waitUntil(lambda: not jobs.running())
     assert page.notice.isVisible()

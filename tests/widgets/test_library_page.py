@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDialog, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QDialog, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.events import RunStarted
@@ -152,6 +152,18 @@ def test_differences_of_more_runs_than_are_compared_are_all_listed(
     assert line.texts == tuple(f"web-{day}" for day in range(1, 31))
     assert differences.horizontalScrollBar().maximum() > 0
     assert differences.columnWidth(0) >= differences.sizeHintForColumn(0)
+
+
+def test_the_comparison_has_most_of_the_height_of_a_low_preview(qtbot: QtBot, page: LibraryPage) -> None:
+    _select(qtbot, page, BEFORE, AFTER, "20260114-090120-i9j0")
+    differences, tabs = page.comparison.differences, page.comparison.tabs
+    for height in (500, 260):
+        page.comparison.setFixedHeight(height)
+        QApplication.processEvents()
+        assert page.comparison.height() == height
+        most = max(differences.whole_height(1), 0.35 * tabs.height())
+        assert differences.maximumHeight() <= most
+    assert differences.maximumHeight() < differences.whole_height(4)
 
 
 def test_a_comparison_in_place_shows_the_baseline(qtbot: QtBot, page: LibraryPage) -> None:

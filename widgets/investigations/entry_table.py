@@ -63,6 +63,10 @@ COLUMNS: tuple[TableColumn[EntryRow], ...] = (
 )
 
 
+ENTRY = 1
+"""The column of the title; a text spans those after it, too."""
+
+
 class _EntryModel(TableModel[EntryRow]):
     """Rows that can be dragged to another position."""
 
@@ -98,6 +102,10 @@ class EntryTable(Table[EntryRow]):
     def show_entries(self, entries: Sequence[InvestigationEntry], results: dict[str, EntryResult]) -> None:
         """Show entries with those results that are known."""
         self.show_rows(EntryRow(at, one, results.get(one.id)) for at, one in enumerate(entries, 1))
+        self.clearSpans()
+        for row, one in enumerate(entries):
+            if one.kind is EntryKind.TEXT:  # it has no result
+                self.setSpan(row, ENTRY, 1, len(COLUMNS) - ENTRY)
 
     def move_current(self, step: int) -> None:
         """Request the move of the current entry by `step` positions."""

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QTimer
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QTabWidget, QWidget
 
 from app.comparison.comparison import run_letter
@@ -36,6 +37,9 @@ MOST_RUNS = 8
 
 MOST_COLUMNS = 100
 """Runs whose parameters and facts are compared."""
+
+SHARE_OF_DIFFERENCES = 0.35
+"""Most of the height that what differs takes, in whole rows, at least one."""
 
 DELAY = 200
 """Milliseconds after the last change of the selection before the runs are read."""
@@ -120,7 +124,7 @@ class ComparePreview(QWidget):
         lines = difference_lines(listed)
         self.differences.show_rows(lines, _columns(listed))
         self.differences.setVisible(bool(lines))
-        self.differences.setMaximumHeight(self.differences.whole_height(4))
+        self._limit_differences()
         self.table.hide()
         self.notice.hide()
         self.studies.show_runs(self._wanted, {}, sessions=True)
@@ -128,6 +132,16 @@ class ComparePreview(QWidget):
             self.notice.show_message("info", f"Select at most {MOST_RUNS} runs to compare them here.")
         else:
             self._delay.start()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Leave most of the height to the comparison."""
+        super().resizeEvent(event)
+        self._limit_differences()
+
+    def _limit_differences(self) -> None:
+        room = SHARE_OF_DIFFERENCES * self.tabs.height()
+        rows = next((number for number in (4, 3, 2) if self.differences.whole_height(number) <= room), 1)
+        self.differences.setMaximumHeight(self.differences.whole_height(rows))
 
     def _read(self) -> None:
         wanted, workstation = self._wanted, self._workstation

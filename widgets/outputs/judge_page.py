@@ -48,7 +48,8 @@ UNMAPPED = "No mapping: choose Columns…"
 _CANNOT_TELL = f"{first_upper(Trust.UNDECIDED.value)}: "
 
 HOST_DATA_TIP = (
-    "Facts of the host (benchwright facts --json), and text of vmstat, iostat -x or sar -u, started with the test"
+    "Facts of the host (benchwright facts --json), and text of vmstat, iostat -x or sar -u, started with the "
+    "test. They apply to all results of this page: open the outputs of another test by themselves"
 )
 
 COLUMNS_TIP = "Roles, units and directions of the columns of the selected table"
@@ -210,8 +211,10 @@ class JudgePage(Page):
         opened(chooser)
 
     def choose_host_data(self) -> None:
-        """Ask for files with facts and telemetry of the host, and judge the outputs with them."""
-        chooser = QFileDialog(self, "Open facts and telemetry of the host")
+        """Ask for files with facts and telemetry of the host, and judge all the outputs with them."""
+        results = sum(row.output is not None for row in self._rows)
+        title = f"Facts and telemetry for {'all ' * (results > 1)}{count_text(results, 'result')}"
+        chooser = QFileDialog(self, title if results else "Open facts and telemetry of the host")
         chooser.setFileMode(QFileDialog.FileMode.ExistingFiles)
         chooser.filesSelected.connect(lambda paths: self.give_host_data([Path(path) for path in paths]))
         opened(chooser)
@@ -349,7 +352,9 @@ class JudgePage(Page):
 
     def _host_text(self) -> str:
         """Return what is known of the host."""
+        results = sum(row.output is not None for row in self._rows)
         facts = "" if self._host.facts is None else f"Facts of {self._host.facts.host}."
+        facts = f"For all {results} results: {facts}" if results > 1 else facts
         telemetry = count_text(len({sample.time for sample in self._host.telemetry}), "report")
         return f"{facts} {f'Telemetry: {telemetry}, one every' if self._host.telemetry else ''}".strip()
 
@@ -407,7 +412,7 @@ class JudgePage(Page):
         empty.add_action("Open…", self.choose_files)
         self.notice.hide()
         fill(
-            column_in(results, SPACE[1], (*PAGE_MARGINS[:3], 0)),
+            column_in(results, SPACE[1], (*PAGE_MARGINS[:3], SPACE[1])),
             bar,
             self._host_row,
             self.notice,
