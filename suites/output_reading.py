@@ -75,16 +75,21 @@ def measured_seconds(parsed: ParsedTrial) -> float | None:
     return None
 
 
-def _parts(text: str, again: re.Pattern[str]) -> Iterable[str]:
-    """Yield `text` in parts with at most one line that `again` matches."""
+def _parts(text: str, again: re.Pattern[str] | None, clock: re.Pattern[str] | None) -> Iterable[str]:
+    """Yield `text` in parts with at most one line that `again` matches, and in which the time of `clock` goes on."""
     part: list[str] = []
-    seen = False
+    seen, time, last = False, 0.0, ""
     for line in text.splitlines(keepends=True):
-        if again.match(line.strip()):
-            if seen:
-                yield "".join(part)
-                part = []
-            seen = True
+        stripped = line.strip()
+        is_again = again is not None and again.match(stripped) is not None
+        match = None if clock is None or stripped == last else clock.match(stripped)
+        now = time if match is None else float(match[1])
+        is_back = match is not None and now <= time
+        if (is_again and seen) or is_back:
+            yield "".join(part)
+            part, seen = [], False
+        seen, time = seen or is_again, now
+        last = stripped if match else last
         part.append(line)
     yield "".join(part)
 
@@ -161,6 +166,7 @@ def by_parser(
     words: Sequence[StatedLine] = (),
     inferred: Infer = lambda _parsed, _stated: {},
     again: re.Pattern[str] | None = None,
+    clock: re.Pattern[str] | None = None,
     live: Live = mean_rates,
     contradictions: Contradictions = lambda _text: (),
 ) -> ReadOutput:
@@ -168,12 +174,13 @@ def by_parser(
 
     `lines` state values, and `words` those of a command line that are no parameters of it. Without a command line, the
     values of `unstated` that no line states remain open. `assumed` holds where nothing states it. Each output has one
-    line `again`: a second begins another output. `live` makes the figures of one without a summary.
+    line `again`: a second begins another output, as does a live line whose time, the group of `clock`, goes back.
+    `live` makes the figures of one without a summary.
     """
 
     def read(text: str, command: str | None) -> Iterable[ToolOutput]:
         before = 0
-        for part in (text,) if again is None else _parts(text, again):
+        for part in _parts(text, again, clock):
             for one in noted(read_one(part, command), contradictions(part)):
                 yield replace(one, line=before)
             before += part.count("\n")

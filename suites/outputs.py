@@ -127,6 +127,7 @@ class OutputFormat:
     of one is recognised. `keys` are names at the top of a JSON document, all of which one has; one that is a part of an
     output has one of the values of `parts` at its name. With `joined`, documents that follow one another are read
     together. `free_text` are names in it whose text the user wrote. `begun` reads the start of the earliest result.
+    `broken` matches one of its lines and the next line if that is its end, which no tool prints by itself.
     `prints_dots`: the tool itself prints lines of dots alone, which otherwise stand for lines that were left out.
     """
 
@@ -134,6 +135,7 @@ class OutputFormat:
     read: ReadOutput
     first: re.Pattern[str] | None = None
     line: re.Pattern[str] | None = None
+    broken: re.Pattern[str] | None = None
     keys: frozenset[str] = frozenset()
     parts: Mapping[str, frozenset[str]] = field(default_factory=dict)
     joined: bool = False

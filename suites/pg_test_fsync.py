@@ -59,7 +59,7 @@ class PgTestFsyncParser(LineParser):
         elif _FAILURE.fullmatch(line):
             self._fail(line)
         else:
-            self._section = next((name for title, name in _SECTIONS if title.fullmatch(line)), self._section)
+            self._section = next((name for title, name in _SECTIONS if title.match(line)), self._section)
 
     def _result(self, exit_status: int | None) -> ParsedTrial:
         notes = [f"pg_test_fsync failed: {words}" for words in self._failures]
@@ -136,7 +136,9 @@ class PgTestFsync(Suite):
         sections = "|".join(pattern.pattern for pattern, _name in _SECTIONS)
         line = re.compile(rf"{sections}|{_RESULT.pattern}")
         first = re.compile(r"\d{1,6} seconds? per test$")
-        return (OutputFormat(title="pg_test_fsync", first=first, line=line, read=by_parser(self, stated)),)
+        broken = re.compile(r"\S[^\n]{0,99} ops/sec\n\d{1,15} usecs/op")
+        read = by_parser(self, stated)
+        return (OutputFormat(title="pg_test_fsync", first=first, line=line, broken=broken, read=read),)
 
     def workload(self, values: Values) -> Workload:
         """Return that each operation waits for the disk."""

@@ -19,7 +19,7 @@ from app.cli.common import (
 from app.outputs.files import JudgedFile, OutputText, judged_source, known_host, sources_in
 from app.outputs.found import MAXIMUM_SIZE
 from app.outputs.judged_json import judged_to_json
-from app.outputs.judging import JudgedOutput, KnownHost
+from app.outputs.judging import JudgedOutput, KnownHost, is_not_read
 from app.outputs.tables import MappingOf
 from app.services import Workstation
 from suites.quantities import figure_text, metric_text
@@ -49,7 +49,7 @@ def judge(
 
     The output is recognised by its content, also as pasted from a mail, a log or a terminal, several in one file. A
     result from elsewhere is “unverified” at best; “not read” is one without a figure that could be read. The exit
-    status is 2 if a file has no output of a known tool.
+    status is 2 if a file has no result of a known tool that could be read.
     """
     known = known_host(facts_path, telemetry_paths, interval)
     judged = list(_judged(files or (Path("-"),), known, workstation.saved_mappings.finder()))
@@ -58,7 +58,7 @@ def judge(
     else:
         for one in judged:
             _print_file(one, everything=everything, named=len(judged) > 1)
-    if any(one.problem for one in judged):
+    if any(one.problem or all(is_not_read(each.found.output.parsed) for each in one.outputs) for one in judged):
         raise SystemExit(BAD_INPUT)
 
 

@@ -56,6 +56,7 @@ class Recognition:
     """The results in a text, and the number of its lines, without empty ones, that belong to none.
 
     `cut_off`: it has a JSON document without an end. `own_lines` are the lines of known formats and command lines.
+    `broken` are lines that are the end of the line before them.
     """
 
     found: tuple[FoundOutput, ...] = ()
@@ -63,12 +64,14 @@ class Recognition:
     cut_off: bool = False
     unread: tuple[UnreadOutput, ...] = ()
     own_lines: int = 0
+    broken: int = 0
 
     @property
     def score(self) -> tuple[int, ...]:
-        """How much was read: complete results, figures, names without markup, stated values, samples, tools’ lines."""
+        """How much was read: whole lines, complete results, figures, plain names, stated values, samples, own lines."""
         outputs = [one.output for one in self.found]
         return (
+            -self.broken,
             sum(one.parsed.complete and bool(one.parsed.figures) for one in outputs),
             sum(len(one.parsed.figures) for one in outputs),
             -sum(has_markup(one.name) for one in outputs),
@@ -76,6 +79,17 @@ class Recognition:
             sum(len(one.parsed.samples) for one in outputs),
             self.own_lines,
         )
+
+    def has_as_much_as(self, other: "Recognition") -> bool:
+        """Return whether results of the same tools have as much as in another reading, complete or not."""
+        (broken, _, *rest), (other_broken, _, *other_rest) = self.score, other.score
+        tools, other_tools = ([one.output.suite_id for one in each.found] for each in (self, other))
+        return tools == other_tools and [broken, *rest] >= [other_broken, *other_rest]
+
+    @property
+    def values(self) -> list[object]:
+        """The figures of each result, and the values that it states."""
+        return [(one.output.parsed.figures, one.output.stated) for one in self.found]
 
     @property
     def is_whole(self) -> bool:

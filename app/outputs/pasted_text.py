@@ -319,16 +319,29 @@ def _of_escape(match: re.Match[str]) -> str:
 # Broken lines
 
 
-def rejoined(lines: Sequence[Line], has_own: Callable[[str], bool]) -> list[Line]:
-    """Return `lines` with each that is as long as a mail program leaves one joined with a short one after it.
+_LONGEST = 1000
+"""Characters of a line from which nothing is joined with it."""
+_FOLDED = range(40, 131)
+"""Width of a text whose lines may have been broken to fit it."""
 
-    A line that is one of a tool by itself, for which `has_own` is true, does not go on from another.
+
+def rejoined(lines: Sequence[Line], has_own: Callable[[str], bool], goes_on: Callable[[str, str], bool]) -> list[Line]:
+    """Return `lines` with each joined with the next one whose first word would have made it wider than all are.
+
+    Where the widest line is wider than people break lines, with a shorter one after it if it is as long as a mail
+    program leaves one. A line of a tool by itself, for which `has_own` is true, does not go on from another; two for
+    which `goes_on` is true are one.
     """
+    widest = max((len(line.text) for line in lines if " " in line.text.strip()), default=0)
     found: list[Line] = []
     before = 0
     for line in lines:
-        if before in _WRAPPED and line.text.strip() and len(line.text) < before and not has_own(line.text):
-            found[-1] = found[-1].with_text(f"{found[-1].text} {line.text.strip()}")
+        stripped = line.text.strip()
+        word = len(line.text.partition(" ")[0])  # none of a line that is indented
+        fits = before + 1 + word <= widest if widest in _FOLDED else before not in _WRAPPED or len(line.text) >= before
+        full = before and word and not fits and not has_own(line.text)
+        if found and stripped and len(found[-1].text) < _LONGEST and (full or goes_on(found[-1].text, stripped)):
+            found[-1] = found[-1].with_text(f"{found[-1].text} {stripped}")
         else:
             found.append(line)
         before = len(line.text)

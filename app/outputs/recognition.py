@@ -3,13 +3,14 @@
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from app.outputs.found import MOST_OUTPUTS, Between, FoundOutput, Recognition, UnreadOutput, go_on
 from app.outputs.json_documents import read_documents
 from app.outputs.pasted_text import Line, decoded_lines, lines_of, omission, plain, rejoined, uncut, without_endings
 from app.outputs.surroundings import without_panes, without_surroundings
 from app.outputs.text_outputs import SegmentLine, cache_notes, read_segment, segments
-from app.outputs.tool_lines import begins_own, has_own, is_loop, own_text
+from app.outputs.tool_lines import begins_own, goes_on, has_own, is_loop, own_text
 
 MOST_TRIED = 20_000
 """Lines of a text that are read in every way; the others are read in the best one."""
@@ -54,7 +55,8 @@ def _best_reading(lines: Sequence[Line], between: Between) -> _Reading:
         if changed not in tried:
             tried.append(changed)
             read = _read_lines(changed, between)
-            best = _Reading(read, changed, way) if read.score > best.read.score else best
+            joined = way[-1] is _rejoined and read.values != best.read.values and read.has_as_much_as(best.read)
+            best = _Reading(read, changed, way) if joined or read.score > best.read.score else best
         return changed
 
     if not best.read.is_whole:
@@ -108,7 +110,7 @@ def _unended(lines: Sequence[Line], _between: Between) -> list[Line]:
 
 
 def _rejoined(lines: Sequence[Line], _between: Between) -> list[Line]:
-    return rejoined(without_endings(lines), _stands_alone)
+    return rejoined(without_endings(lines), _stands_alone, goes_on)
 
 
 def _uncut(lines: Sequence[Line], _between: Between) -> list[Line]:
@@ -123,7 +125,7 @@ def _stands_alone(line: str) -> bool:
 def _read_lines(lines: Sequence[Line], between: Between) -> Recognition:
     documents = read_documents(_changed(lines, (_unended,), between), between)
     found, unread = documents.found, documents.invalid
-    left, own = 0, documents.own_lines
+    left, own, broken = 0, documents.own_lines, 0
     loop = ""
     before: Sequence[SegmentLine] = ()
     watched = _watched(documents.rest, between)
@@ -136,11 +138,12 @@ def _read_lines(lines: Sequence[Line], between: Between) -> Recognition:
         found += [one for one in results if isinstance(one, FoundOutput)]
         unread += [one for one in results if isinstance(one, UnreadOutput)]
         own += sum(line.is_own or bool(line.command) for line in segment)
+        broken += sum(goes_on(line.text, rest.text.strip()) for line, rest in pairwise(segment))
         left += 0 if results else sum(bool(line.text.strip()) for line in segment)
         if len(found) >= MOST_OUTPUTS:
             left += sum(bool(line.text.strip()) for line in watched)
     return Recognition(
-        tuple(sorted(found, key=lambda one: one.first_line)), left, documents.cut_off, tuple(unread), own
+        tuple(sorted(found, key=lambda one: one.first_line)), left, documents.cut_off, tuple(unread), own, broken
     )
 
 

@@ -60,6 +60,17 @@ def _is_own(line: str) -> bool:
     return _lines_of_tools().match(line.strip()) is not None
 
 
+def goes_on(line: str, rest: str) -> bool:
+    """Return whether `rest` is the end of `line`, from which a line break separated it: no tool prints it by itself."""
+    return _broken_lines().fullmatch(f"{line.strip()}\n{rest}") is not None
+
+
+@cache
+def _broken_lines() -> re.Pattern[str]:
+    """Return the pattern of a line of any format and its end in the next line."""
+    return re.compile("|".join(f"(?:{_unnamed(each.broken)})" for each in formats() if each.broken is not None))
+
+
 def begins_own(line: str) -> bool:
     """Return whether `line` has text of a tool from its beginning, or begins a document."""
     return has_own(line) or line.strip() in {"{", "["}

@@ -39,6 +39,11 @@ _REPORT = re.compile(
 )
 """A line of dd's report, in any language."""
 
+_BROKEN = re.compile(
+    r"\d{1,18}\s?[^\W\d_]+\s?[(（](?:(?!B/s)[^\n|:]){0,200}\n(?:(?!B/s)[^\n|:]){0,100}(?<![a-zA-Z])[kKMGTPEZY]?i?B/s"
+)
+"""A report and its end in the next line."""
+
 _IN_ONE_COPY = re.compile(r"^\s*\d{1,18}\+\d{1,18} \S|, \d{1,9} s, ", re.MULTILINE)
 """Records of a copy, or its progress, which has whole seconds."""
 
@@ -225,7 +230,8 @@ class Dd(Suite):
                     yield replace(one, parsed=parsed, stated=values, line=before + one.line)
                 before += part.count("\n")
 
-        return (OutputFormat(title="dd", first=re.compile(r"\d{1,18}\+\d{1,18} records in$"), line=_REPORT, read=read),)
+        first = re.compile(r"\d{1,18}\+\d{1,18} records in$")
+        return (OutputFormat(title="dd", first=first, line=_REPORT, broken=_BROKEN, read=read),)
 
     def workload(self, values: Values) -> Workload:
         """Return the copied bytes: to the disk from a device, or from the disk to /dev/null."""

@@ -32,7 +32,7 @@ def _udp_default_rate(evidence: StepEvidence) -> CheckOutcome | None:
     speed = link_speed(evidence.context)
     link = "" if speed is None else f"; the slower interface does {speed / 1e9:g} Gbit/s"
     return CheckOutcome(
-        measured=f"bitrate is {DEFAULT_UDP_RATE:g} Mbit/s, iperf3's default{link}.",
+        measured=f"bitrate is {DEFAULT_UDP_RATE:g} Mbit/s, the default{link}.",
         changes={} if speed is None else {"bitrate": tuned_bitrate(speed, int(values["streams"]))},
     )
 

@@ -22,7 +22,7 @@ from suites.identities import (
 )
 from suites.iperf3.link import is_loopback
 from suites.iperf3.output import LARGEST
-from suites.iperf3.text import RECEIVE, SEND, SENDER, THROUGHPUT
+from suites.iperf3.text import RECEIVE, RECEIVER, SEND, SENDER, THROUGHPUT
 from suites.output_reading import StatedLine, by_parser, stated_by_command
 from suites.output_times import CLOCK, DATE, ZONE, start_in
 from suites.outputs import OutputFormat, ParsedTrial, ToolOutput, parse_whole
@@ -33,7 +33,16 @@ from suites.units import Unit
 
 _ROW = r"\[ {0,3}(?:\d{1,6}|SUM)\](?:\[[TR]X-[CS]\])? +\d+\.\d+- *\d+\.\d+ +sec +"
 _FIRST = re.compile(r"Connecting to host \S+, port \d{1,5}|Server listening on \d{1,5}(?: |$)")
-_LINE = re.compile(rf"\[ ID\](?:\[Role\])? Interval +Transfer|{_ROW}")
+_LINE = re.compile(
+    rf"\[ ID\](?:\[Role\])? Interval +Transfer|{_ROW}|\[ {{0,3}}\d{{1,6}}\] Sent \d|CPU Utilization: local/|"
+    r"(?:snd|rcv)_tcp_congestion "
+)
+_WORDS = (
+    r"sec|\d+(?:\.\d+)?|[KMGT]?Bytes(?:/sec)?|[KMGT]?bits/sec|ms|-?\d+/ *\d+|\(\S{1,12}%\)|\(omitted\)|sender|receiver|"
+    r"Interval|Transfer|Bitrate|Bandwidth|Retr|Cwnd|Jitter|Lost/Total|Total|Datagrams"
+)
+_BROKEN = re.compile(rf"(?:{_LINE.pattern})[^\n]{{0,200}}(?<!sender|ceiver)\n(?:(?:{_WORDS})(?: +|$))+")
+"""A row or a heading, and the rest of it in the next line."""
 _BANNER = re.compile(r"Client connecting to \S+, (?:TCP|UDP) port \d|Server listening on (?:TCP|UDP) port \d")
 
 _STATED = (
@@ -75,6 +84,7 @@ _PRINTED_ROW = re.compile(
     rf"(?:.{{0,60}}? (?P<lost>\d{{1,18}})/\s*(?P<datagrams>\d{{1,18}}) \((?P<loss>{_N}(?:e[-+]?\d{{1,3}})?)%\))?"
     r"(?:.{0,120}?(?P<end_>sender|receiver))?"
 )
+_FIRST_ROW = re.compile(f"^{_ROW}", re.MULTILINE)
 _STREAM = re.compile(r"\[[ *]{0,3}\d{1,6}\] local .{1,300} connected (?:to|with) ")
 
 _OVERFLOW = re.compile(r"\d/2147483647 \(")
@@ -158,14 +168,21 @@ def iperf_formats(suite: Suite) -> tuple[OutputFormat, ...]:
     by_text = by_parser(suite, _STATED, inferred=_inferred, contradictions=_text_contradictions)
 
     def text(output: str, command: str | None) -> Iterable[ToolOutput]:
-        shown = _SHOWN.get((stated_by_command(suite, command) or {}).get("direction"), "")
-        output = shown + _without_text_beside(output)
-        ends = [float(match["stop"]) for line in output.splitlines() if (match := _PRINTED_ROW.match(line))]
+        for before, run in _runs(output):
+            yield from (replace(one, line=before) for one in read_run(run, command))
+
+    def read_run(output: str, command: str | None) -> Iterable[ToolOutput]:
+        direction = _SHOWN.get((stated_by_command(suite, command) or {}).get("direction"), "")
+        output = direction + _without_text_beside(output)
+        lines = (line for line in output.splitlines() if "(omitted)" not in line)
+        rows = [match for line in lines if (match := _PRINTED_ROW.match(line))]
+        ends = [float(match["stop"]) for match in rows]
+        sent = [float(match["stop"]) for match in rows if match["end_"] != RECEIVER]  # the receiver's are longer
         for one in by_text(output, command):
             seconds = max(ends, default=0.0)
             whole = seconds > 0 and one.parsed.complete  # else the rest may be missing in the text only
-            # Without a line of an interval, the summary alone says how long the test was.
-            stated = {"time": _whole_seconds(seconds), **one.stated} if whole and seconds >= 1 else one.stated
+            time = _whole_seconds(max(sent or ends, default=0.0))  # the intervals may be cut, the summary is not
+            stated = {"time": time, **one.stated} if time >= 1 else one.stated
             yield replace(one, stated=stated, seconds=seconds + _omitted(one.stated) if whole else None)
 
     def read_documents(output: str, command: str | None) -> Iterable[ToolOutput]:
@@ -200,6 +217,7 @@ def iperf_formats(suite: Suite) -> tuple[OutputFormat, ...]:
             title="iperf3 text",
             first=_FIRST,
             line=_LINE,
+            broken=_BROKEN,
             read=text,
             begun=start_in(
                 rf"^Time: [A-Z][a-z]{{2}}, (?P<day>\d\d) (?P<month>[A-Z][a-z]{{2}}) (?P<year>\d{{4}}) {CLOCK} {ZONE}"
@@ -262,6 +280,35 @@ _SHOWN: Mapping[Value | None, str] = {
 }
 """Lines that show whether the client sends, by the direction that its command line states: rows alone do not."""
 
+_SEPARATOR = re.compile(r"(?:- ){3}|Server output:")
+
+
+def _runs(output: str) -> Iterable[tuple[int, str]]:
+    """Yield the runs in a text, each after what precedes the first row, and the number of lines before it.
+
+    Rows of intervals that begin at 0 again follow no separator and no omitted row.
+    """
+    row = _FIRST_ROW.search(output)
+    head, before = output[: row.start() if row else 0], 0
+    run: list[str] = []
+    first: dict[str, float] = {}
+    sums_up, omitted = False, False
+    for line in output.splitlines(keepends=True):
+        sums_up = sums_up or _SEPARATOR.match(line) is not None
+        match = _PRINTED_ROW.match(line)
+        if match and not sums_up and not match["end_"]:
+            stream = f"{match['stream_']}{match['role_']}"
+            stop = float(match["stop"])
+            again = match["start"] == "0.00" and not omitted  # iperf 2, whose summary has no separator, prints 0.0
+            if again and 0 < stop <= 1.5 * first.get(stream, 0.0):
+                yield before, (head if before else "") + "".join(run)
+                before, run, first = before + len(run), [], {}
+            first.setdefault(stream, stop - float(match["start"]))
+            omitted = "(omitted)" in line
+        run.append(line)
+    yield before, (head if before else "") + "".join(run)
+
+
 _WHOLE_ROW = re.compile(
     rf"(?>{_ROW}\S+ [KMGT]?Bytes +\S+ [KMGT]?(?:bits|Bytes)/sec(?: +\d+(?![\d.]))?(?: +[\d.]+ [KMG]?Bytes)?"
     r"(?: +\S+ ms +-?\d+/ *\d+ \([^()]{1,20}\))?(?: +\(omitted\))?(?: +(?:sender|receiver))?)(?= {2,}\S| +\|)"
@@ -309,10 +356,10 @@ _NEAR = 1.02
 
 
 def _inferred(parsed: ParsedTrial, stated: Values) -> dict[str, Value]:
-    """Return the runtime, the time of the last interval, and whether UDP was sent at the default rate."""
+    """Return the omitted time, and whether UDP was sent at the default rate."""
     omitted = max((sample.time for sample in parsed.samples if sample.warm_up), default=0.0)
     last = max((sample.time for sample in parsed.samples), default=0.0) - omitted
-    found: dict[str, Value] = {"time": _whole_seconds(last), "omit": float(round(omitted))} if last >= 1 else {}
+    found: dict[str, Value] = {"omit": float(round(omitted))} if last >= 1 else {}
     rates = [(dict(one.labels).get("end"), one.value) for one in parsed.figures if one.metric is THROUGHPUT]
     if stated.get("protocol") == "udp" and rates:
         sent = [rate for end, rate in rates if end == SENDER]

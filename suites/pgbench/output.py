@@ -1,7 +1,7 @@
 """Parse the output of pgbench 9.6 to 17: its progress every second, and its summary."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from suites.base import Command
@@ -10,6 +10,7 @@ from suites.host_files import HostFile
 from suites.identities import Identities, PrintedLine, Product
 from suites.line_parser import LineParser
 from suites.oltp.server import server_version
+from suites.output_reading import mean_rates
 from suites.outputs import ParsedTrial
 from suites.parameters import Parameter, Tuned, Type, Values
 from suites.sysbench.output import LATENCY_MEAN, latency_percentile
@@ -175,6 +176,21 @@ class PgbenchParser(LineParser):
         self._time = time
         pairs = ((TPS, match[2]), (LATENCY_MEAN, match[3]), (DEVIATION, match[4]), (FAILED, match[5]), (LAG, match[6]))
         self._samples += [Sample(time, metric, _number(text)) for metric, text in pairs if text is not None]
+
+
+def live_figures(samples: Sequence[Sample]) -> tuple[Sequence[Figure], str]:
+    """Return the means of live lines, the latency by transactions, and what they are."""
+    figures, what = mean_rates(samples)
+    done = {one.time: one.value for one in samples if one.metric is TPS}
+    times = [(one.value, done[one.time]) for one in samples if one.metric is LATENCY_MEAN and done.get(one.time)]
+    if times:
+        mean = sum(value * count for value, count in times) / sum(count for _, count in times)
+        figures = (*figures, Figure(LATENCY_MEAN, mean))
+    idle = sum(not count for count in done.values())
+    failed = sum(one.value for one in samples if one.metric is FAILED)
+    what += f", {idle} of which have 0 tps" if idle else ""
+    what += f"; {failed:,.0f} transactions failed" if failed else ""
+    return figures, what
 
 
 def _number(text: str) -> float:

@@ -37,6 +37,7 @@ from suites.pgbench.output import (
     PgbenchParser,
     fitting_share,
     is_logged,
+    live_figures,
     log_options,
     log_size,
     tuned_share,
@@ -364,6 +365,8 @@ class Pgbench(Suite):
             words=(_CONNECTION,),
             inferred=_requested_rate,
             again=_SUMMARY,
+            clock=re.compile(r"progress: (\d{1,9}\.\d) s, "),
+            live=live_figures,
             contradictions=in_text(IDENTITIES),
         )
         return (OutputFormat(title="pgbench", first=_FIRST, line=_LINE, read=read),)

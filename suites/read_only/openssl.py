@@ -103,8 +103,11 @@ class Openssl(ReadOnlySuite):
         line = re.compile(
             rf"{_HEAD.pattern}|Doing .+ size blocks: \d|sign +verify +sign/s|The 'numbers' are in 1000s of bytes"
         )
+        broken = re.compile(
+            r"type (?: *\d+ bytes)+\n(?:\d+ bytes *)+|\S[^\n]{0,60}?(?: +\d+\.\d\dk)+\n(?:\d+\.\d\dk *)+"
+        )
         first = re.compile(r"Doing .{1,60} for \d{1,6}s(?: on |: )")
-        return (OutputFormat(title="OpenSSL speed", first=first, line=line, read=self._read),)
+        return (OutputFormat(title="OpenSSL speed", first=first, line=line, broken=broken, read=self._read),)
 
     def _read(self, text: str, _command: str | None) -> Iterator[ToolOutput]:
         """Yield each row of the tables; the largest block first, whose rate has the least overhead."""

@@ -178,9 +178,9 @@ def _total(evidence: StepEvidence) -> CheckOutcome | None:
     if seconds >= min(LONG_ENOUGH, asked):
         return None
     return CheckOutcome(
-        measured=f"memory-total-size is {format_size(total)}: moved in {seconds:.2g} s at "
-        f"{quantity(_rate(values, block), Unit.BYTES_PER_SECOND)}, which a current server reaches with so many threads "
-        f"({threads}); time is {asked:g} s.",
+        measured=f"memory-total-size is {format_size(total)}, time is {asked:g} s: at the "
+        f"{quantity(_rate(values, block), Unit.BYTES_PER_SECOND)} of a current server with so many threads ({threads}) "
+        f"it would take {seconds:.2g} s.",
         changes={"total_size": AMPLE_TOTAL},
     )
 

@@ -494,3 +494,56 @@ def test_what_an_unstated_option_may_change_is_a_finding() -> None:
     one = only(SIZE_BOUND.format("1603MiB/20520"))
     assert one.deciding == ("direct",)
     assert "unflushed-write" in ids(one)
+
+
+OLTP_LINE = (
+    "[ {time}s ] thds: 8 tps: {tps}.00 qps: 10000.11 (r/w/o: 7000/2000/1000) lat (ms,95%): 22.42 err/s: 0.00 "
+    "reconn/s: 0.00\n"
+)
+PGBENCH_LINE = "progress: {time}.0 s, {tps}.0 tps, lat 20 ms stddev 7, 0 failed\n"
+IPERF_LINE = "[  5]   {start}.00-{time}.00   sec   112 MBytes   {tps} Mbits/sec    0    400 KBytes\n"
+
+
+@pytest.mark.parametrize(("line", "unit"), [(OLTP_LINE, 1), (PGBENCH_LINE, 1), (IPERF_LINE, 1e6)])
+@pytest.mark.parametrize("between", ["", "after tuning\n"])
+def test_live_lines_whose_time_goes_back_are_another_result(line: str, unit: float, between: str) -> None:
+    runs = [
+        "".join(line.format(start=time - 1, time=time, tps=tps + time) for time in (1, 2, 3)) for tps in (400, 900, 200)
+    ]
+    found = outputs(between.join(runs))
+    assert [one.found.output.parsed.figures[0].value for one in found] == [402 * unit, 902 * unit, 202 * unit]
+    assert [one.found.first_line for one in found] == [1, 4 + bool(between), 7 + 2 * bool(between)]
+
+
+def test_live_lines_of_pgbench_name_the_time_without_transactions_and_the_failed_ones() -> None:
+    one = only(
+        "progress: 5.0 s, 300.0 tps, lat 10.0 ms stddev 1.0, 0 failed\n"
+        "progress: 10.0 s, 0.0 tps, lat 0.000 ms stddev 0.000, 0 failed\n"
+        "progress: 15.0 s, 100.0 tps, lat 30.0 ms stddev 1.0, 12 failed\n"
+    )
+    assert value(one, "latency_mean") == 15.0  # three transactions of 10 ms for each of 30 ms
+    notes = " ".join(one.found.output.parsed.notes)
+    assert "1 of which have 0 tps" in notes
+    assert "12 transactions failed" in notes
+
+
+SUMMARY_OF_30 = """\
+Connecting to host 10.0.0.2, port 5201
+[ ID] Interval           Transfer     Bitrate         Retr  Cwnd
+[  5]   0.00-1.00   sec   112 MBytes   941 Mbits/sec    0    400 KBytes
+[  5]   1.00-2.00   sec   112 MBytes   940 Mbits/sec    0    400 KBytes
+- - - - - - - - - - - - - - - - - - - - - - - - -
+[ ID] Interval           Transfer     Bitrate         Retr
+[  5]   0.00-30.00  sec  3.28 GBytes   939 Mbits/sec    0             sender
+[  5]   0.00-30.04  sec  3.28 GBytes   937 Mbits/sec                  receiver
+
+iperf Done.
+"""
+
+
+@pytest.mark.parametrize("text", [SUMMARY_OF_30, SUMMARY_OF_30.removesuffix("\niperf Done.\n")])
+def test_the_summary_of_iperf3_states_the_time_not_the_rows_that_are_shown(text: str) -> None:
+    one = only(text)
+    assert one.record.plan.steps[0].values["time"] == 30
+    assert not {"took-too-long", "short-runtime"} & ids(one)
+    assert not any("2 s" in finding.measured for finding in one.verdict.findings)

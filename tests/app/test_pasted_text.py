@@ -5,6 +5,7 @@ import codecs
 import pytest
 
 from app.outputs.pasted_text import Line, decoded, decoded_lines, dedented, lines_of, plain, rejoined, uncut
+from app.outputs.tool_lines import goes_on
 
 ROW = "[  5]   0.00-10.00  sec  1.10 GBytes   941 Mbits/sec  receiver"
 
@@ -14,6 +15,10 @@ def texts(lines: list[Line]) -> list[str]:
 
 
 def nothing(_line: str) -> bool:
+    return False
+
+
+def nothing_after(_line: str, _rest: str) -> bool:
     return False
 
 
@@ -77,8 +82,10 @@ def test_lines_have_the_number_of_the_line_that_they_were_made_of() -> None:
 def test_lines_that_a_mail_program_broke_are_rejoined() -> None:
     broken = lines_of("[  5]   0.00-10.00  sec  1.10 GBytes   941 Mbits/sec   12\n   sender\nshort\nshort")
     joined = ["[  5]   0.00-10.00  sec  1.10 GBytes   941 Mbits/sec   12 sender", "short", "short"]
-    assert texts(rejoined(broken, nothing)) == joined
-    assert rejoined(broken, lambda line: "sender" in line) == broken
+    assert texts(rejoined(broken, nothing, goes_on)) == joined
+    wide = lines_of(f"{'x' * 60} 941 Mbits/sec\nsender")
+    assert texts(rejoined(wide, nothing, nothing_after)) == [f"{'x' * 60} 941 Mbits/sec sender"]
+    assert rejoined(wide, lambda line: "sender" in line, nothing_after) == wide
 
 
 def test_lines_that_a_terminal_cut_are_rejoined() -> None:

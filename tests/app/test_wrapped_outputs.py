@@ -75,6 +75,53 @@ def test_the_columns_beside_an_output_in_a_table_are_left_out(name: str) -> None
     assert figures(judged(rows)) == figures(judged(text)) != []
 
 
+def folded(text: str, width: int, *, blanks: bool) -> str:
+    """Return a text with its lines broken at blanks, which `fold -s` keeps at the end and mail programs leave out."""
+    found = []
+    for whole in text.splitlines():
+        line = whole
+        while len(line) > width:
+            at = (line.rfind(" ", 0, width) + 1 or width) if blanks else line.rfind(" ", 0, width + 1)
+            if not line[:at].strip():
+                break
+            found.append(line[:at])
+            line = line[at:] if blanks else line[at:].lstrip()
+        found.append(line)
+    return "\n".join(found)
+
+
+LOSSY = """\
+$ iperf3 -c 10.0.0.5 -u -b 500M -t 10
+[ ID] Interval           Transfer     Bitrate         Jitter    Lost/Total Datagrams
+[  5]   0.00-10.00  sec   596 MBytes   500 Mbits/sec  0.000 ms  0/431640 (0%)  sender
+[  5]   0.00-10.04  sec   300 MBytes   251 Mbits/sec  0.021 ms  214350/431630 (50%)  receiver
+"""
+COPY = """\
+# dd if=/dev/zero of=/mnt/t bs=1M count=1024 oflag=direct
+1024+0 records in
+1024+0 records out
+1073741824 bytes (1.1 GB, 1.0 GiB) copied, 12.1 s, 88.7 MB/s
+"""
+FOLDED = [
+    *("iperf3/3.12/tcp_text", "iperf3/3.12/tcp_verbose_text", "iperf3/3.12/udp_text", "iperf3/3.12/tcp_bidir_text"),
+    *("openssl/3.0.19/aes_256_gcm", "pg-test-fsync/17.12/disk", "http/wrk-4.1.0/server_died"),
+]
+
+
+@pytest.mark.parametrize("text", [LOSSY, COPY, *FOLDED], ids=["lossy", "dd", *FOLDED])
+def test_broken_lines_make_no_other_figures(text: str) -> None:
+    text = captured(text) if text in FOLDED else text
+    bare = {one[1:] for one in figures(judged(text))}
+    for width in range(44, 131, 4):
+        for blanks in (True, False):
+            broken = folded(text, width, blanks=blanks)
+            for shown in (broken, broken.replace("\n", "\n> ")) if broken != text else ():
+                found = {one[1:] for one in figures(judged(shown))}
+                assert found <= bare, (width, blanks)
+                if text in {LOSSY, COPY}:
+                    assert found == bare, (width, blanks)
+
+
 def whole_outputs() -> Iterator[tuple[str, str]]:
     """Yield each capture that has figures, and its text."""
     names = {

@@ -56,7 +56,7 @@ def test_the_default_rate_of_udp_measures_itself() -> None:
     step = evidence(SUITE, SEPARATE, protocol="udp")
     finding = raised(step)["udp-default-rate"]
     assert finding.severity is Severity.WARNING
-    assert finding.measured == MESSAGES["bitrate_is_1_mbit_s_iperf3_s"]
+    assert finding.measured == MESSAGES["bitrate_is_1_mbit_s_the_default"]
     assert finding.changes == {"bitrate": 900.0}
     assert "udp-default-rate" not in raised(applied(step, "udp-default-rate"))
 
