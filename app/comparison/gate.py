@@ -262,18 +262,27 @@ def _answer(cell: _Cell, p: float | None, run: str) -> ConditionAnswer:
 
 
 def _text(cell: _Cell) -> str:
-    """Return the figure with its ratio, interval and n."""
+    """Return the figure, the limit or that of the baseline, the ratio of both with its interval, and n."""
     row, ratio, goal = cell.row, cell.estimate.ratio, cell.condition.goal
     name, (ours, theirs) = metric_text(row.metric, row.labels), cell.counts
     count = f"n = {ours}" if goal is not None else f"n = {ours} against {theirs}"
+    limit = "" if goal is None else f", limit {figure_text(row.metric, goal.bound)}"
     if ratio is None or math.isnan(ratio.value):
-        return f"{name}, {count}"
+        shown, of_baseline = (_values(row, each) for each in (row.sides[-1], row.sides[0]))
+        against = f" against {of_baseline}" if goal is None and shown and of_baseline else ""
+        return f"{': '.join(filter(None, (name, shown)))}{against}{limit}, {count}"
     ends = (ratio.low, ratio.high)
     interval = "" if None in ends else f" (95 % CI {ratio.low:.3f} to {ratio.high:.3f})"
-    if goal is None:
-        return f"{name} {signed_share(ratio.value)}, ratio {ratio.value:.3f}{interval}, {count}"
-    value, bound = (figure_text(row.metric, factor * goal.bound) for factor in (ratio.value, 1.0))
-    return f"{name} {value}, ratio to the limit of {bound} {ratio.value:.3f}{interval}, {count}"
+    shown = (
+        f" {signed_share(ratio.value)}" if goal is None else f": {figure_text(row.metric, ratio.value * goal.bound)}"
+    )
+    return f"{name}{shown}{limit}, ratio {ratio.value:.3f}{interval}, {count}"
+
+
+def _values(row: ComparisonRow, side: MetricSummary | None) -> str:
+    """Return the values of a side: the least to the largest."""
+    ends = () if side is None or not side.values else (min(side.values), max(side.values))
+    return " to ".join(dict.fromkeys(figure_text(row.metric, value) for value in ends))
 
 
 def _cell(condition: Condition, row: ComparisonRow, incomplete: str, look: float) -> _Cell:

@@ -238,6 +238,20 @@ def test_every_output_has_ratio_interval_and_n() -> None:
         assert "n = 7 against 7" in text
 
 
+@pytest.mark.parametrize(
+    ("values", "shown"),
+    [
+        (BASE, "read: 1000 IOPS, limit 900 IOPS, ratio 1.111 (95 % CI "),
+        ((950.0,) * 7, "read: 950 IOPS, limit 900 IOPS, n = 7"),
+        ((0.0, 950.0, 960.0, 970.0, 980.0, 990.0), "read: 0 IOPS to 990 IOPS, limit 900 IOPS, n = 6"),
+    ],
+)
+def test_a_bound_has_the_value_before_the_limit_in_every_output(values: tuple[float, ...], shown: str) -> None:
+    found = result_of([answers(values, "iops < 900")], ["b"], "a")
+    for text in (*list(gate_lines(found))[1:2], gate_junit(found), gate_markdown(found)):
+        assert shown in text
+
+
 def test_junit_counts_failures_and_undecided_ones_as_errors() -> None:
     failed, undecided = (ET.fromstring(gate_junit(one).encode()) for one in (gate(WORSE, WORSE), gate(WORSE)))  # noqa: S314 (own XML)
     assert (failed.get("tests"), failed.get("failures"), failed.get("errors")) == ("1", "1", "0")
