@@ -273,10 +273,10 @@ def _text(cell: _Cell) -> str:
         return f"{': '.join(filter(None, (name, shown)))}{against}{limit}, {count}"
     ends = (ratio.low, ratio.high)
     interval = "" if None in ends else f" (95 % CI {ratio.low:.3f} to {ratio.high:.3f})"
-    shown = (
-        f" {signed_share(ratio.value)}" if goal is None else f": {figure_text(row.metric, ratio.value * goal.bound)}"
-    )
-    return f"{name}{shown}{limit}, ratio {ratio.value:.3f}{interval}, {count}"
+    value = f" {signed_share(ratio.value)}"
+    if goal is not None:
+        value = f": {figure_text(row.metric, ratio.value * goal.bound)}"
+    return f"{name}{value}{limit}, ratio {ratio.value:.3f}{interval}, {count}"
 
 
 def _values(row: ComparisonRow, side: MetricSummary | None) -> str:

@@ -206,7 +206,11 @@ class Iperf3Parser(LineParser):
             f"the figure{f' of {one}' if named else ''} is the mean of the {seconds:.4g} s shown"
             for one, seconds in shown
         )
-        return f"The output lacks iperf3's whole summary: {means}."
+        row = transcript.without_bytes
+        lacks = "The output lacks iperf3's whole summary"
+        if row is not None:
+            lacks = f"iperf3's summary contradicts its rows, 0 bytes of {row.datagrams or 0:,.0f} datagrams"
+        return f"{lacks}: {means}."
 
     def _read(self, line: str) -> None:
         self._samples += self._samples_in(line)

@@ -198,6 +198,7 @@ class Transcript:
     ended: bool = False
     exit_status: int | None = None
     computed: bool = False  # the received rate, from the sent one and the loss
+    without_bytes: Row | None = None  # a summary of 0 bytes, although datagrams arrived
 
     def fail(self, message: str) -> None:
         """Add an error message."""
@@ -225,6 +226,8 @@ class Transcript:
         """
         if row.stop <= row.start:
             return
+        if not row.rate and row.end == RECEIVER and row.datagrams and (row.lost or 0.0) < 100:
+            self.without_bytes = row
         if row.rate > 0 or (self.udp and self.client and row.end == RECEIVER and row.lost == 100):
             self.summaries[row.direction, row.end] = row
 
@@ -268,7 +271,7 @@ class Transcript:
         whole = self.summarised()
         means = self.intervals.mean(without=whole) if broken_off else []
         if self.errors or (means and not whole):
-            return means
+            return means + ([] if self.without_bytes is None else summary_figures([self.without_bytes])[1:])
         rows = [row for (direction, _end), row in self.summaries.items() if not means or direction in whole]
         return summary_figures(rows) + means + self.cpu
 
@@ -382,6 +385,7 @@ class TextReader:
     _streams: dict[tuple[str, str, str, float, float], dict[str, Row]] = field(default_factory=dict)
     _repeated: bool = False  # the server's own output follows (--get-server-output)
     _heading: str = ""
+    _separated: bool = False  # whether the line that precedes a summary was read
     _end_shown: bool = False  # whether a line shows which end printed this
     _sends: bool | None = None  # whether this end sends; not known before the first heading
 
@@ -400,6 +404,7 @@ class TextReader:
         """Parse a line that is not a row of figures."""
         stripped = line.strip()
         self._end_shown = self._end_shown or _END_SHOWN.match(stripped) is not None
+        self._separated = self._separated or stripped.startswith("- - - -")
         if _CONNECTED.match(line):
             self._connections += 1
         elif _HEADING.match(line):
@@ -485,16 +490,18 @@ class TextReader:
     def _row(self, match: re.Match[str]) -> tuple[Row, bool]:
         rest = match["rest"]
         words = rest.split()
-        is_summary = bool(words) and words[-1] in {SENDER, RECEIVER}
+        named = bool(words) and words[-1] in {SENDER, RECEIVER}
         default = self.transcript.client if self._sends is None else self._sends
         sends = default if match["role"] is None else match["role"] == "TX"
         jitter = JITTER_AND_LOSS.match(rest)
+        of_server = self._separated and not self.transcript.client and not float(match["start"])
+        is_summary = named or (of_server and jitter is not None)  # old servers do not name the end
         self.transcript.udp |= jitter is not None or "Datagrams" in self._heading
         count = None if jitter else _COUNT.match(rest)
         retransmits = float(count[1]) if count and "Retr" in self._heading else None
         window = None if retransmits is None else _WINDOW.match(rest)
         datagrams = float(jitter[2]) if jitter else float(count[1]) if count and self.transcript.udp else None
-        end = words[-1] if is_summary else SENDER if sends else RECEIVER
+        end = words[-1] if named else SENDER if sends else RECEIVER
         if jitter and not (is_summary or self._end_shown or self._sends or match["role"]):
             end = EITHER
         row = Row(

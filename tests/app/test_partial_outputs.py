@@ -547,3 +547,21 @@ def test_the_summary_of_iperf3_states_the_time_not_the_rows_that_are_shown(text:
     assert one.record.plan.steps[0].values["time"] == 30
     assert not {"took-too-long", "short-runtime"} & ids(one)
     assert not any("2 s" in finding.measured for finding in one.verdict.findings)
+
+
+def test_a_summary_of_no_bytes_contradicts_the_rows_and_keeps_the_loss() -> None:
+    """The report of a server in iperf3's issue 905."""
+    row = "[  5]   {0}.00-{1}.00   sec   129 KBytes  1.05 Mbits/sec  0.494 ms  0/91 (0%)\n"
+    rows = "".join(row.format(at, at + 1) for at in range(9))
+    one = only(
+        "Server listening on 5201\n"
+        "Accepted connection from 192.168.56.1, port 55011\n"
+        "[ ID] Interval           Transfer     Bitrate         Jitter    Lost/Total Datagrams\n"
+        f"{rows}"
+        "- - - - - - - - - - - - - - - - - - - - - - - - -\n"
+        "[ ID] Interval           Transfer     Bitrate         Jitter    Lost/Total Datagrams\n"
+        "[  5]   0.00-10.00  sec  0.00 Bytes  0.00 bits/sec  0.203 ms  4/906 (0.44%)\n"
+    )
+    assert value(one, "throughput", end="receiver") == pytest.approx(1.05e6)
+    assert (value(one, "lost"), value(one, "datagrams")) == (0.44, 906)
+    assert any("0 bytes of 906" in note for note in one.found.output.parsed.notes)
