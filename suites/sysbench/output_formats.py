@@ -107,7 +107,7 @@ IDENTITIES = Identities(
 """Identities of every test of sysbench, 0.4 to 1.0. With --rate, the latencies include the wait for a thread."""
 
 
-_LIVE_TIME = re.compile(r"\[ *(\d{1,9})s *\] ")
+_LIVE_TIME = re.compile(r"\[ *(\d{1,9})s *\] (?:thds|threads): ")
 _EVENTS = re.compile(r"\] thds: \d+ eps: ")
 _NAMING = re.compile(r"Prime numbers limit: |execution time \(avg/stddev\): ")
 _UNNAMED = "Live lines of events do not name the test of sysbench. Give the command line or the first lines with them."
