@@ -111,7 +111,7 @@ IDENTITIES = Identities(
 _COUNTED = re.compile(r"\s--(?:events|max-requests)=[1-9]")
 """The option of a test that may end after a number of events, whatever its time."""
 
-_LIVE_TIME = re.compile(r"\[ *(\d{1,9})s *\] ")
+_LIVE_TIME = re.compile(r"\[ *(\d{1,9})s *\] (?:thds|threads): ")
 _EVENTS = re.compile(r"\] thds: \d+ eps: ")
 _NAMING = re.compile(r"Prime numbers limit: |execution time \(avg/stddev\): ")
 _SUMMARY_ALONE = (

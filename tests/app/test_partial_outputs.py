@@ -681,6 +681,12 @@ def test_live_lines_whose_time_goes_back_are_another_result(line: str, unit: flo
     assert [one.found.first_line for one in found] == [1, 4 + bool(between), 7 + 2 * bool(between)]
 
 
+def test_two_live_lines_of_one_time_are_of_one_result() -> None:
+    """With --rate, sysbench prints the length of its queue as well."""
+    lines = "[ {0}s ] thds: 1 eps: 200.00 lat (ms,95%): 1.89\n[ {0}s ] queue length: 0 concurrency: 0\n"
+    assert len(outputs("Prime numbers limit: 10000\n" + "".join(map(lines.format, (1, 2, 3))))) == 1
+
+
 def test_live_lines_of_pgbench_name_the_time_without_transactions_and_the_failed_ones() -> None:
     one = only(
         "progress: 5.0 s, 300.0 tps, lat 10.0 ms stddev 1.0, 0 failed\n"
