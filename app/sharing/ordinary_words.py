@@ -21,15 +21,17 @@ _STANDARD = (
 _UTILITIES = (
     "alias awk basename bash batch bg bunzip bzip cal cat chgrp chmod chown cksum cmp comm command compress cp cron "
     "crontab csplit curl cut dash date dd df diff dirname du echo ed egrep env eval exec exit expand export expr "
-    "false fg fgrep file find fold fuser getconf getopt getopts grep gunzip gzip hash head iconv id ionice join "
-    "kill ksh link ln locale localedef logger logname ls make man md mkdir mkfifo mknod mktemp mount mv nice nl "
-    "nohup nproc numactl od parallel paste patch pathchk perl pgrep pipefail pkill pr printf ps pwd python read "
-    "readlink realpath renice rm rmdir sed seq set setsid sh sha shift shuf sleep sort split stat stdbuf strings "
-    "stty sudo sum sync tac tail tar taskset tee test time timeout touch tput tr trap true tsort tty type ulimit "
-    "umask umount unalias uname uncompress unexpand uniq unlink unset unzip uptime vi wait watch wc wget which who "
-    "xargs xz yes zcat zip zsh zstd"
+    "false fg fgrep file find fold fuser getconf getopt getopts grep gunzip gzip hash head iconv id ionice join kill "
+    "ksh link ln locale localedef logger logname ls make man md mkdir mkfifo mknod mktemp mount mv nice nl nohup "
+    "nproc numactl od parallel paste patch pathchk perl pgrep pipefail pkill pr printf ps pwd python read readlink "
+    "realpath renice rm rmdir sed seq set setsid sh sha shift shuf sleep sort split stat stdbuf strings stty sudo sum "
+    "sync tac tail tar taskset tee test time timeout touch tput tr trap true tsort tty type ulimit umask umount "
+    "unalias uname uncompress unexpand uniq unlink unset unzip uptime vi wait watch wc wget which who xargs xz yes "
+    "zcat zip zsh zstd"
 )
 """Commands of POSIX and of every Linux, with the builtins of its shells."""
+
+UTILITIES = frozenset(_UTILITIES.split())
 
 _PROSE = re.compile(r"\S\s+\S")
 

@@ -8,6 +8,7 @@ from app.hosts.hosts import HostEntry
 from app.library_rows import NO_ANNOTATION, Annotation
 from app.outputs.pasted_text import decoded
 from app.records import RunRecord
+from app.sharing.ordinary_words import UTILITIES
 from app.sharing.preview import KeptText, RedactionPreview, kept_texts, unknown_words
 from app.sharing.redaction import Redaction
 from app.store.run_transfer import RowChange
@@ -41,7 +42,7 @@ def redacted_copy(
     redaction = Redaction(texts=Keep.TEXTS in keep)
     annotations = _annotations(store)
     free = frozenset(key for each in registry.output_formats() for key in each.free_text)
-    programs = {name for suite in registry.readable() for name in suite.program.names}
+    programs = {*UTILITIES, *(name for suite in registry.readable() for name in suite.program.names)}
     for record in map(store.load, runs):
         redaction.add_record(record, annotations.get(record.summary.id, NO_ANNOTATION), hosts)
         run = record.summary.id

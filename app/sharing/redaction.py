@@ -74,6 +74,7 @@ _HOST_PARAMETERS, _NAME_PARAMETERS = frozenset({"address", "target"}), frozenset
 
 _JSON_TEXT = re.compile(r'"(\w{1,40})"\s{0,4}:\s{0,4}("(?:[^"\\]|\\.)*")')
 _PROMPT = re.compile(r"^[ \t]*(\S[^\n]{0,160}?)[ \t]*[$#%>❯➜✗][ \t]+(?:sudo[ \t]+)?(\S{1,200})", re.MULTILINE)
+_ARROW_PROMPT = re.compile(r"^[ \t]*[❯➜][ \t]+(\S[^\n]{0,160}?)[ \t]+(?:sudo[ \t]+)?(\S{1,200})", re.MULTILINE)
 _VALUE_OF_LINE = re.compile(r"^(?:[^=\[#;\n]*=|(?=[\[#;]))([^\n]*)", re.MULTILINE)
 """What the user wrote in a line of a job file: the value of an option, a section, a comment."""
 
@@ -237,7 +238,7 @@ class Redaction:
 
     def add_prompts(self, text: str, programs: Collection[str]) -> None:
         """Add the words before a command of `programs` in a terminal's text: names of hosts, users and folders."""
-        for prompt, name in _PROMPT.findall(text):
+        for prompt, name in (*_PROMPT.findall(text), *_ARROW_PROMPT.findall(text)):
             if name.rpartition("/")[2] in programs:
                 self._words(re.sub(r"[^\w.@:/-]+", " ", prompt))
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from app.services import Workstation
 from tests.lab.broken_libraries import assert_nothing_runs, assert_readable, library, locked, plan, running
 from tests.messages import messages
 from tests.program import BAD_INPUT, DONE, FAILED, benchwright
@@ -15,6 +16,12 @@ from tests.program import BAD_INPUT, DONE, FAILED, benchwright
 MESSAGES = messages("lab", "test_library_locked")
 
 __all__ = ["library"]
+
+
+def made_library(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with closing(Workstation(path, path.with_name("hosts.toml"))) as made:
+        assert made.runs() == []
 
 
 @pytest.mark.slow
@@ -99,7 +106,7 @@ def test_two_interrupts_store_that_the_run_was_stopped(library: Path, tmp_path: 
 @pytest.mark.slow
 def test_a_run_begins_and_ends_in_a_library_in_use(library: Path, tmp_path: Path) -> None:
     made = plan(tmp_path, seconds=3, trials=1)
-    assert benchwright("--store", library, "list").status == DONE
+    made_library(library)
     with locked(library), running(library, made) as run:
         run.expect("locked by another program")
         run.press()
@@ -117,7 +124,7 @@ def test_a_run_begins_and_ends_in_a_library_in_use(library: Path, tmp_path: Path
     "how", [pytest.param("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE", marks=pytest.mark.slow), "BEGIN IMMEDIATE"]
 )
 def test_reading_reports_within_seconds_that_the_library_is_in_use(library: Path, how: str) -> None:
-    assert benchwright("--store", library, "list").status == DONE
+    made_library(library)
     with closing(sqlite3.connect(library, isolation_level=None)) as other:
         other.executescript(how)
         other.execute("SELECT 1 FROM runs").fetchall()
