@@ -17,8 +17,10 @@ from app.store import backup, library_file, schema
 from app.store.errors import StoreError, StoreFullError
 from app.store.store import Store
 from tests.program import BAD_INPUT, benchwright
-from tests.small_disk import fill, small_disk  # noqa: F401 (a fixture)
+from tests.small_disk import fill, small_disk
 from tests.widgets.library_runs import Made, record
+
+__all__ = ["small_disk"]  # a fixture
 
 RUN = Made("20260101-000000-0001", iops=(1000.0, 1010.0), samples=200, output=b"\x00raw \xff")
 
@@ -105,7 +107,7 @@ def test_missing_rows_are_found(workstation: Workstation, tmp_path: Path, monkey
     assert not list(tmp_path.glob("*backup*"))
 
 
-def test_a_full_disk_keeps_no_part(workstation: Workstation, small_disk: Path) -> None:  # noqa: F811 (the fixture)
+def test_a_full_disk_keeps_no_part(workstation: Workstation, small_disk: Path) -> None:
     fill(small_disk).write_bytes(bytes(2**21 - 2**17))
     with pytest.raises(StoreFullError, match="No space left"):
         list(workstation.back_up(small_disk / "backup.sqlite3"))
@@ -115,7 +117,7 @@ def test_a_full_disk_keeps_no_part(workstation: Workstation, small_disk: Path) -
 @pytest.mark.parametrize("verb", ["backup", "export"])
 def test_on_a_small_disk_a_copy_is_whole_alone_or_nothing(
     workstation: Workstation,
-    small_disk: Path,  # noqa: F811 (the fixture)
+    small_disk: Path,
     verb: str,
 ) -> None:
     large = replace(RUN, run_id="20260102-000000-0002", output=os.urandom(2**18))

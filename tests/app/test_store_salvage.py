@@ -14,7 +14,9 @@ from app.store.store import Store
 from suites.vocab import Figure
 from tests.app import run_events
 from tests.app.run_events import IOPS
-from tests.small_disk import fill, small_disk  # noqa: F401 (a fixture)
+from tests.small_disk import fill, small_disk
+
+__all__ = ["small_disk"]  # a fixture
 
 RUNS = [f"20261120-14153{number}-sal{number}" for number in range(4)]
 
@@ -111,7 +113,7 @@ def test_what_cannot_be_read_at_all_is_said_and_nothing_is_left(library: Path, t
     assert not (tmp_path / "new.sqlite3").exists()
 
 
-def test_a_full_disk_is_no_damage(library: Path, small_disk: Path) -> None:  # noqa: F811 (the fixture)
+def test_a_full_disk_is_no_damage(library: Path, small_disk: Path) -> None:
     ballast, target, full = fill(small_disk), small_disk / "new.sqlite3", 0
     for size in range(2**21 - 2**16, 0, -(2**16)):
         os.truncate(ballast, size)
