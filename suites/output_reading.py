@@ -202,9 +202,3 @@ def by_parser(
         yield ToolOutput(suite.id, parsed, stated, left, seconds=measured_seconds(parsed))
 
     return read
-
-
-def whole_runtime(parsed: ParsedTrial, _stated: Mapping[str, Value]) -> Mapping[str, Value]:
-    """Return the `time` of a tool that ended by time: its own seconds, in whole ones."""
-    seconds = measured_seconds(parsed)
-    return {} if seconds is None else {"time": float(max(1, round(seconds)))}
