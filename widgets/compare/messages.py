@@ -130,7 +130,9 @@ class Explanation:
 
 
 def verdict_line(against: RelativeFigure, margin: float) -> str:
-    """Return the verdict in a line: ``better, +7.1 %``; if undecided or not comparable, with the reason."""
+    """Return the verdict in a line: ``better, +7.1 %``; if undecided, with the reason."""
+    if against.verdict is ComparisonVerdict.NOT_COMPARABLE:
+        return against.verdict.value  # the reason is below the table, once
     if against.verdict in DIFFERENT | EQUIVALENT:
         word, _, rest = _short_verdict(against, margin).partition(" between ")  # first what a narrow column can show
         return f"{word}{_change_of(against)}{f', between {rest}' if rest else ''}"
