@@ -223,11 +223,11 @@ def _value_rows(step: Step) -> Iterator[dict[str, Any]]:
     peer: dict[str, Value] = {} if step.peer is None else {"peer": step.peer}
     for name, value in (values | peer).items():
         known_as = parameters.get(name)
-        row = {"name": name, "token": _token(name, known_as), "value": _text(known_as, value, step)}
+        row = {"name": name, "token": token_of(name, known_as), "value": _text(known_as, value, step)}
         yield storable(row) | {"number": float(value) if isinstance(value, int | float) else None}
 
 
-def _token(name: str, parameter: Parameter | None) -> str:
+def token_of(name: str, parameter: Parameter | None) -> str:
     """Return the tool's own word for a parameter: its first long option, else the name."""
     option = None if parameter is None else re.match(r"--([\w-]+)", parameter.option)
     return name if option is None else option[1]
