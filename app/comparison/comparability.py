@@ -7,8 +7,7 @@ from enum import StrEnum
 from app.json_converter import publish
 from app.natural_order import natural_key
 from app.plans.context import work_directory
-from app.plans.plan import Repetition, Step
-from app.store.run_summaries import token_of
+from app.plans.plan import Repetition, Step, token_of
 from suites.errors import UnknownSuiteError
 from suites.facts import Absent, Directory, Facts, known
 from suites.parameters import Parameter
