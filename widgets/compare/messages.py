@@ -222,7 +222,7 @@ def _levels(row: ComparisonRow, number: int) -> str:
 def _why(comparison: Comparison, row: ComparisonRow, against: RelativeFigure) -> str:
     margin, direction = exact_share_text(comparison.margin_of(row, against)), direction_text(row.metric.better)
     if against.verdict is ComparisonVerdict.NOT_COMPARABLE:
-        return f"Not comparable: {against.reason}."
+        return ""  # the sentence has it
     reason = against.ground  # caveats are shown in their own section
     decided = against.verdict in DIFFERENT | EQUIVALENT
     if against.ratio is None or against.low is None or against.high is None:
