@@ -28,7 +28,7 @@ from widgets.parts.controls import line_edit
 from widgets.parts.names import host_label, host_title
 from widgets.parts.table_model import Index
 from widgets.parts.text import Text, Tone, visible
-from widgets.theme import ICON_SIZE, SPACE, TextSize, icon, palette, text_font
+from widgets.theme import ICON_SIZE, SPACE, TextSize, icon, palette, scaled, text_font
 
 MOST = 60
 """Most entries shown."""
@@ -107,8 +107,8 @@ class _EntryDelegate(QStyledItemDelegate):
             painter.fillRect(row, QColor(colours.selected))
         row.adjust(SPACE[2], 0, -SPACE[2], 0)
         if entry.icon:
-            icon(entry.icon).paint(painter, QRect(row.left(), row.top(), ICON_SIZE, row.height()))
-        row.setLeft(row.left() + ICON_SIZE + SPACE[1])
+            icon(entry.icon).paint(painter, QRect(row.left(), row.top(), scaled(ICON_SIZE), row.height()))
+        row.setLeft(row.left() + scaled(ICON_SIZE) + SPACE[1])
         middle = int(Qt.AlignmentFlag.AlignVCenter)
         painter.setPen(QColor(colours.muted))
         if entry.keys:

@@ -10,7 +10,18 @@ from string import Template
 from typing import cast
 
 from PySide6.QtCore import QByteArray, QSize, Qt
-from PySide6.QtGui import QAction, QColor, QFont, QFontDatabase, QGuiApplication, QIcon, QPainter, QPalette, QPixmap
+from PySide6.QtGui import (
+    QAction,
+    QColor,
+    QFont,
+    QFontDatabase,
+    QFontMetrics,
+    QGuiApplication,
+    QIcon,
+    QPainter,
+    QPalette,
+    QPixmap,
+)
 from PySide6.QtWidgets import QAbstractButton, QApplication, QWidget
 
 import resources
@@ -19,10 +30,15 @@ from resources import read_text
 from widgets import settings
 
 ICON_SIZE = 16
-"""Size in pixels of an icon beside text."""
+"""Size in pixels of an icon beside text at the platform's default text size."""
 
 SEVERITIES = ("info", "warning", "error", "good")
 """Icons with a colour of their own; others use that of muted text."""
+
+
+def scaled(size: int) -> int:
+    """Return `size` in pixels at the platform's default text size, scaled to a larger one."""
+    return round(size * max(1.0, QFontMetrics(QApplication.font()).height() / ICON_SIZE))
 
 
 def icon(name: str, colour: str = "") -> QIcon:
@@ -33,7 +49,7 @@ def icon(name: str, colour: str = "") -> QIcon:
     return _icon(name, _resolve(name, colour), _resolve(name, "surface"))
 
 
-def pixmap(name: str, size: int = ICON_SIZE, colour: str = "", ratio: float = 1.0) -> QPixmap:
+def pixmap(name: str, size: int, colour: str = "", ratio: float = 1.0) -> QPixmap:
     """Return the icon `name` as a pixmap of `size` pixels at device pixel ratio `ratio`."""
     return _draw(name, size, _resolve(name, colour), _resolve(name, "surface"), ratio)
 
@@ -69,7 +85,7 @@ def _resolve(name: str, colour: str) -> str:
 def _icon(name: str, colour: str, surface: str) -> QIcon:
     made = QIcon()
     screens = QGuiApplication.screens()
-    for size in (ICON_SIZE, 2 * ICON_SIZE):
+    for size in {ICON_SIZE, scaled(ICON_SIZE), 2 * scaled(ICON_SIZE)}:
         for ratio in {1.0, *(float(math.ceil(screen.devicePixelRatio())) for screen in screens)}:
             drawn = _draw(name, size, colour, surface, ratio)
             made.addPixmap(drawn)
@@ -286,6 +302,7 @@ def _style_sheet(colours: Palette) -> str:
         asdict(colours),
         folder=folder.as_posix(),
         tick="dark" if colours.dark else "light",
+        size_icon=f"{scaled(ICON_SIZE)}px",
         size_small=f"{points * _SCALES[TextSize.SMALL]:.1f}pt",
     )
 

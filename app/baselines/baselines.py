@@ -445,6 +445,6 @@ def _environment(step: Step, host: str, facts: Facts | None, theirs: Sequence[Fa
         return
     found = differences(Profile((step,), (host,), facts=(facts,)), Profile((step,), (host,), facts=tuple(theirs)))
     relevant = [each for each in found if each.weight is not Weight.HARMLESS and each.what not in HANDLED]
-    others = [f"{each.what} {each.baseline}" for each in relevant if each.baseline]
+    others = [f"{each.label} {each.baseline}" for each in relevant if each.baseline]
     if others:
         yield f"other environment: {', '.join(others)}"

@@ -106,7 +106,7 @@ def gate_rows(comparison: Comparison) -> list[list[str]]:
         for number, against in enumerate(row.against, 1):
             for each in against.differences:
                 run = f"{run_letter(number)}: {each.ours}" if each.ours else run_letter(number)
-                rows[each.weight.value, row.step, host_label(row.host), each.what, run, each.baseline, each.why] = None
+                rows[each.weight.value, row.step, host_label(row.host), each.label, run, each.baseline, each.why] = None
     order = [weight.value for weight in Weight]
     return sorted(map(list, rows), key=lambda row: order.index(row[0]))
 

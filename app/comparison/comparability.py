@@ -7,7 +7,7 @@ from enum import StrEnum
 from app.json_converter import publish
 from app.natural_order import natural_key
 from app.plans.context import work_directory
-from app.plans.plan import Repetition, Step
+from app.plans.plan import Repetition, Step, token_of
 from suites.errors import UnknownSuiteError
 from suites.facts import Absent, Directory, Facts, known
 from suites.parameters import Parameter
@@ -31,20 +31,29 @@ class Weight(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A difference: its name, the formatted value of both sides, its weight and the reason."""
+    """A difference: its name, the formatted value of both sides, its weight and the reason.
+
+    `token` is the tool's own word for a parameter, as the library shows it.
+    """
 
     what: str
     ours: str
     baseline: str
     weight: Weight
     why: str = ""
+    token: str = ""
+
+    @property
+    def label(self) -> str:
+        """The name to show."""
+        return self.token or self.what
 
     @property
     def text(self) -> str:
         """The difference as one line, this side first."""
         if not self.ours and not self.baseline:
-            return self.what
-        return f"{self.what} {self.ours or 'not set'} against {self.baseline or 'not set'}"
+            return self.label
+        return f"{self.label} {self.ours or 'not set'} against {self.baseline or 'not set'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,13 +161,22 @@ def _suite(ours: Profile, baseline: Profile) -> Iterator[Difference]:
 def _parameters(ours: Profile, baseline: Profile) -> Iterator[Difference]:
     partners = _is_one_duet(ours, baseline)
     for name, mine, its in _differing(ours, baseline, identity=True):
-        what = f"engine: {name}" if name in _ENGINES else name
+        what, token = name, _token(ours, baseline, name)
+        if name in _ENGINES:
+            what, token = f"engine: {name}", f"engine: {token}"
         if partners:
-            yield Difference(what, mine, its, Weight.EXPLAINS, "The duet compares it.")
+            yield Difference(what, mine, its, Weight.EXPLAINS, "The duet compares it.", token)
         else:
-            yield Difference(what, mine, its, Weight.FATAL, "It decides what is measured.")
+            yield Difference(what, mine, its, Weight.FATAL, "It decides what is measured.", token)
     for name, mine, its in _differing(ours, baseline, identity=False):
-        yield Difference(name, mine, its, Weight.HARMLESS, "It does not decide what is measured.")
+        why = "It does not decide what is measured."
+        yield Difference(name, mine, its, Weight.HARMLESS, why, _token(ours, baseline, name))
+
+
+def _token(ours: Profile, baseline: Profile, name: str) -> str:
+    """Return the tool's own word for a parameter, as the library shows it."""
+    known = (parameters_of(step).get(name) for side in (baseline, ours) for step in side.steps)
+    return token_of(name, next(filter(None, known), None))
 
 
 def _differing(ours: Profile, baseline: Profile, *, identity: bool) -> list[tuple[str, str, str]]:

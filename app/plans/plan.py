@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -394,6 +395,12 @@ def value_text(step: Step, parameter: Parameter) -> str:
     if not own:
         return parameter.format(shared)
     return ", ".join(f"{host}: {parameter.format(value)}" for host, value in {**own, "others": shared}.items())
+
+
+def token_of(name: str, parameter: Parameter | None) -> str:
+    """Return the tool's own word for a parameter: its first long option, else the name."""
+    option = None if parameter is None else re.match(r"--([\w-]+)", parameter.option)
+    return name if option is None else option[1]
 
 
 def value_tables(step: Step) -> dict[str, dict[str, Value]]:

@@ -132,7 +132,7 @@ def _names(panel: Panel) -> Iterator[_Name]:
             f"{name},".startswith(f"{band.name},") for name in named
         ):  # else the curves of its run have the label
             named[band.name] = _Name(
-                f"{'reference' if band.reference else 'baseline'} “{band.name}”{f', {band.note}' if band.note else ''}",
+                f"{'reference' if band.reference else 'baseline'} “{band.name}”",
                 BASELINE,
                 band.median,
                 dashed=True,
@@ -185,7 +185,7 @@ def _draw(axes: Axes, panel: Panel, span: _Range, divisor: float, frame: float) 
         axes.axvspan(0, warm_up, color=FAINT, linewidth=0, zorder=0)
         if frame * warm_up / end > width("warm-up", SMALL) + 8:
             axes.text(
-                warm_up / 2, 0.96, "warm-up", transform=axes.get_xaxis_transform(), ha="center", va="top",
+                warm_up / 2, 0.04, "warm-up", transform=axes.get_xaxis_transform(), ha="center", va="bottom",
                 color=MUTED, fontproperties=font(SMALL),
             )  # fmt: skip
     for band in panel.bands:

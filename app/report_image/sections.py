@@ -44,6 +44,9 @@ from suites.vocab import Finding, Severity
 _INDENT = 150
 """Indent of the text on a host or run, in pixels."""
 
+_MOST_NOTE = 8
+"""Most lines of the user's note on a run."""
+
 _STEP = 20
 """Distance from a mark to its text in pixels."""
 
@@ -58,6 +61,10 @@ def draw_head(sheet: Sheet, records: Sequence[RunRecord]) -> None:
         _draw_state(sheet, first, MARGIN)
         _draw_verdict(sheet, first, MARGIN)
         sheet.y += 10
+        note = wrap(first.note, BODY, CONTENT - _INDENT) if first.note else []
+        more = ["…"] if len(note) > _MOST_NOTE else []
+        if own := [*note[:_MOST_NOTE], *more, *filter(None, [first.tags_text])]:
+            _entry(sheet, "Note", "\n".join(own))
         for host in _hosts(first):
             _entry(sheet, host_label(host), host_text(first.facts_before.get(host)))
         return

@@ -21,6 +21,8 @@ def sections_markdown(title: str, sections: Sequence[ReportSection], footer: str
             lines += [escaped(text), ""]
         if section.table is not None:
             lines += [*table(section.table.head, section.table.rows, section.table.right), ""]
+        if section.notes:
+            lines += [*(f"- {escaped(text)}" for text in section.notes), ""]
         if section.code:
             lines += [*code(section.code.splitlines(), "sh"), ""]
     return "\n".join([*lines, escaped(footer), ""])
@@ -49,6 +51,8 @@ def sections_sheet(title: str, sections: Sequence[ReportSection], footer: str) -
                 for index, head in enumerate(section.table.head)
             ]
             draw_table(sheet, columns, [TableRow(tuple(map(TableCell, row))) for row in section.table.rows])
+        for text in section.notes:
+            sheet.paragraph(f"– {text}", QUIET)
         for step, panel in section.panels:
             sheet.y += 8
             sheet.paragraph(step, SMALL)

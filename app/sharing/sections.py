@@ -37,6 +37,7 @@ class ReportSection:
     quoted: tuple[str, ...] = ()
     lines: tuple[str, ...] = ()
     table: SectionTable | None = None
+    notes: tuple[str, ...] = ()
     panels: tuple[tuple[str, Panel], ...] = ()  # with the name of the step
     code: str = ""
 
@@ -89,12 +90,12 @@ def _entry(number: int, entry: ReportedEntry) -> ReportSection:
         return ReportSection(title, note, (found.problem,))
     if found.comparison is not None:
         compared = ComparedRuns(found.comparison, found.records, entry.samples)
-        lines = (*compared.sides, *compared.notes, *([compared.method] if compared.rows else []))
-        return ReportSection(title, note, lines, _compared(compared), tuple(_plots(entry)))
+        notes = (*compared.notes, *([compared.method] if compared.rows else []))
+        return ReportSection(title, note, tuple(compared.sides), _compared(compared), notes, tuple(_plots(entry)))
     (record,) = found.records
     verdict = () if record.verdict is None else (record.verdict.summary,)
     return ReportSection(
-        title, note, (*verdict, *filter(None, [record.ending])), _results(record), tuple(_plots(entry))
+        title, note, (*verdict, *filter(None, [record.ending])), _results(record), panels=tuple(_plots(entry))
     )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from app.report_image.panels import Panel
-from suites.quantities import figure_text, metric_text
+from suites.quantities import figure_text, metric_text, scale
 from suites.vocab import Metric
 
 WIDTH, HEIGHT = 760, 240
@@ -29,13 +29,14 @@ class SvgCurve:
 
 @dataclass(frozen=True, slots=True)
 class SvgPlot:
-    """A plot: ticks are position and text."""
+    """A plot: ticks are position and text; `names` are the distinct ones of its curves, with their number."""
 
     title: str
     over: str
     curves: tuple[SvgCurve, ...]
     across: tuple[tuple[float, str], ...]
     up: tuple[tuple[float, str], ...]
+    names: tuple[tuple[str, int], ...] = ()
     width: int = WIDTH
     height: int = HEIGHT
     left: int = _LEFT
@@ -44,12 +45,16 @@ class SvgPlot:
 
 def svg_plot(panel: Panel) -> SvgPlot | None:
     """Return the plot of a panel; None if nothing in it is finite."""
-    curves = [(curve.name, _finite(zip(curve.times, curve.values, strict=True))) for curve in panel.curves]
-    curves = [(name, points) for name, points in curves if points]
+    colours = list(dict.fromkeys(curve.colour for curve in panel.curves))
+    curves = [
+        (curve.name, colours.index(curve.colour) % 6, _finite(zip(curve.times, curve.values, strict=True)))
+        for curve in panel.curves
+    ]
+    curves = [(name, number, points) for name, number, points in curves if points]
     if not curves:
         return None
-    xs = [x for _, points in curves for x, _ in points]
-    ys = [y for _, points in curves for _, y in points]
+    xs = [x for _, _, points in curves for x, _ in points]
+    ys = [y for _, _, points in curves for _, y in points]
     across, up = _ticks(min(xs), panel.end or max(xs)), _ticks(min(0.0, *ys), panel.top or max(ys))
     x_ends, y_ends = (min(xs), max(*xs, across[-1])), (up[0], max(*ys, up[-1]))
 
@@ -62,19 +67,22 @@ def svg_plot(panel: Panel) -> SvgPlot | None:
     drawn = tuple(
         SvgCurve(
             name,
-            number % 6,
+            number,
             " ".join(f"{left},{top}" for left, top in (place(x, y) for x, y in _thinned(points))),
             tuple((*place(x, y), _text(name, panel.metric, x, y)) for x, y in points[::every]),
         )
-        for number, (name, points) in enumerate(curves)
+        for name, number, points in curves
     )
     shown = panel.ticks or tuple((each, f"{each:g}") for each in across)
+    unit = scale(panel.metric, up[-1])
+    suffix = f" ({unit.suffix})" if unit.suffix not in {"", "/s"} else ""
     return SvgPlot(
-        metric_text(panel.metric),
+        f"{metric_text(panel.metric)}{suffix}",
         panel.over,
         drawn,
         tuple((place(x, y_ends[0])[0], text) for x, text in shown if x_ends[0] <= x <= x_ends[1]),
-        tuple((place(x_ends[0], y)[1], figure_text(panel.metric, y)) for y in up),
+        tuple((place(x_ends[0], y)[1], f"{y / unit.divisor:.10g}") for y in up),
+        tuple(dict.fromkeys((name, number) for name, number, _ in curves)),
     )
 
 

@@ -71,7 +71,8 @@ def refuse_locked(connection: Connection, run: str) -> None:
     reason = reason_of(connection, run)
     if reason is not None:
         raise StoreError(
-            f"The run {run} is locked: {reason.rstrip('.')}.", f"Unlock it first: benchwright library unlock {run}"
+            f"The run {run} is locked: {reason.rstrip('.')}.",
+            f"Choose Unlock in the window's library, or run: benchwright library unlock {run}",
         )
 
 
@@ -82,11 +83,12 @@ def refuse_kept(connection: Connection, run: str) -> None:
     if pinned is not None:
         name = pinned.removeprefix("baseline ")
         raise StoreError(
-            f"The run {run} is part of the {pinned}.", f"Unpin it first: benchwright baseline remove {name}"
+            f"The run {run} is part of the {pinned}.",
+            f"Choose Unpin in the window's library, or run: benchwright baseline remove {name}",
         )
     used = _investigated(connection).get(run)
     if used is not None:
         raise StoreError(
             f"The run {run} is part of the investigation “{used}”.",
-            "Remove its entries first: benchwright investigation remove.",
+            "Remove its entries on the window's page Investigations, or with: benchwright investigation remove",
         )

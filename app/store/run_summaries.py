@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import re
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,7 +14,7 @@ from sqlalchemy import Connection, delete, insert, select, update
 from app.centres import centre_over
 from app.numeric import balanced_mean
 from app.plans.duet import halves_of_trials
-from app.plans.plan import Step, host_label, value_text
+from app.plans.plan import Step, host_label, token_of, value_text
 from app.plans.plan_remarks import reason_of
 from app.records import RunRecord
 from app.store import record_reader, run_reader, schema
@@ -223,14 +222,8 @@ def _value_rows(step: Step) -> Iterator[dict[str, Any]]:
     peer: dict[str, Value] = {} if step.peer is None else {"peer": step.peer}
     for name, value in (values | peer).items():
         known_as = parameters.get(name)
-        row = {"name": name, "token": _token(name, known_as), "value": _text(known_as, value, step)}
+        row = {"name": name, "token": token_of(name, known_as), "value": _text(known_as, value, step)}
         yield storable(row) | {"number": float(value) if isinstance(value, int | float) else None}
-
-
-def _token(name: str, parameter: Parameter | None) -> str:
-    """Return the tool's own word for a parameter: its first long option, else the name."""
-    option = None if parameter is None else re.match(r"--([\w-]+)", parameter.option)
-    return name if option is None else option[1]
 
 
 def _text(parameter: Parameter | None, value: Value, step: Step) -> str:

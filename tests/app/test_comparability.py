@@ -48,7 +48,7 @@ def with_facts(facts: Facts) -> Profile:
 @pytest.mark.parametrize(
     ("ours", "text", "weight"),
     [
-        (fio(block_size=16384), "block_size 16 KiB against 4 KiB", Weight.FATAL),
+        (fio(block_size=16384), "bs 16 KiB against 4 KiB", Weight.FATAL),
         (fio(ioengine="libaio"), "engine: ioengine libaio against psync", Weight.FATAL),
         (fio(directory="/srv"), "directory /srv against /var/tmp", Weight.HARMLESS),
         (replace(PROFILE, versions=frozenset({"fio-3.1"})), "fio 3.1 against 3.33", Weight.FATAL),
@@ -170,7 +170,7 @@ def test_what_forbids_can_be_overruled_with_a_reason_that_stands_everywhere() ->
     comparison = compare(runs, overruled="the block size is the question")
     against = comparison.rows[0].against[0]
     assert against.verdict is ComparisonVerdict.DIFFERS
-    let_by = "overruled (the block size is the question): block_size 16 KiB against 4 KiB"
+    let_by = "overruled (the block size is the question): bs 16 KiB against 4 KiB"
     assert against.text.endswith(let_by)
     assert let_by in against.reason
     assert "Overruled: the block size is the question" in comparison.notes

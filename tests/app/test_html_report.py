@@ -209,3 +209,14 @@ def test_a_long_curve_keeps_its_extremes(workstation: Workstation) -> None:
     assert len(points) <= MOST_POINTS + 2
     assert min(top for _, top in points) < 30
     assert all(0 <= left <= plot.width and 0 <= top <= plot.height for left, top in points)
+
+
+def test_curves_of_a_side_share_a_colour_and_a_name_and_the_unit_is_in_the_title() -> None:
+    sides = (("A, baseline", "#888"), ("A, baseline", "#888"), ("B", "#00f"))
+    curves = tuple(PlotCurve(name, colour, (0.0, 1.0), (1000.0, 412_000.0)) for name, colour in sides)
+    plot = svg_plot(Panel(IOPS, curves))
+    assert plot is not None
+    assert [curve.number for curve in plot.curves] == [0, 0, 1]
+    assert plot.names == (("A, baseline", 0), ("B", 1))
+    assert plot.title.endswith(" (k IOPS)")
+    assert [text for _, text in plot.up] == ["0", "100", "200", "300", "400", "500"]

@@ -92,7 +92,7 @@ def hostile_run() -> RunRecord:
     commands = (Command(("fio", f"--name={HOSTILE}")),)
     trials = tuple(replace(trial, trial=replace(trial.trial, commands=commands)) for trial in run.trials)
     plan = replace(run.plan, question=HOSTILE, name=HOSTILE)
-    return replace(run, plan=plan, trials=trials, findings=(finding,), reason=HOSTILE)
+    return replace(run, plan=plan, trials=trials, findings=(finding,), reason=HOSTILE, note=HOSTILE)
 
 
 def many_hosts() -> RunRecord:
@@ -167,6 +167,15 @@ def test_a_quick_benchmark_begins_with_its_results_and_fits_two_screens() -> Non
     texts = [words.text for words in sheet._texts]
     assert texts.index("step 6") < texts.index("Findings")
     assert texts.count(MESSAGES["limited"]) == 7
+
+
+def test_the_note_of_a_run_is_bounded() -> None:
+    lines = [f"line {number}" for number in range(30)]
+    sheet = drawn(replace(a_run(), note="\n".join(lines), tags=("before",)))
+    texts = [words.text for words in sheet._texts]
+    at = texts.index("Note") + 1
+    assert texts[at : at + 10] == [*lines[:8], "…", "Tags: before"]
+    check_layout(sheet)
 
 
 def test_titles_of_small_plots_are_wrapped_and_the_caption_names_their_dots() -> None:

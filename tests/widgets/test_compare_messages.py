@@ -195,7 +195,7 @@ def test_what_measured_other_things_says_what_and_how_to_mend_it() -> None:
     found = compare([run_record("one", STEADY), other])
     reported = explain(found, found.rows[0], 1)
     assert reported.verdict is ComparisonVerdict.NOT_COMPARABLE
-    assert "3.36 against" in reported.why
+    assert "3.36 against" in reported.sentence
     assert "tool version" in reported.change
 
 

@@ -223,10 +223,15 @@ def test_what_cannot_be_compared_stays_with_its_reason(qtbot: QtBot, page: Compa
     assert {line.against.verdict for line in found if line.against is not None} == {ComparisonVerdict.NOT_COMPARABLE}
     row = _lines(page).index(found[0])
     index = page.table.content.index(row, VERDICT)
-    assert MESSAGES["block_size_16_kib_against_4"] in index.data()
+    assert index.data() == "not comparable"
+    assert MESSAGES["block_size_16_kib_against_4"] in page.verdict.text.text()
+    assert page.conditions.text.text() == "1 difference"
     assert index.data(Qt.ItemDataRole.ForegroundRole) is not None
     assert _texts(page, VALUE)[row] == "412.0k IOPS"
-    assert "block_size" in page.explanation.why.text.text()
+    side = page.explanation
+    assert MESSAGES["block_size_16_kib_against_4"] in side.gate.lists[Weight.FATAL].text()
+    assert side.sentence.isHidden()  # the list has the reason
+    assert side.why.isHidden()
 
 
 def test_a_metric_that_only_another_run_has_is_shown_too(qtbot: QtBot, page: ComparePage) -> None:

@@ -261,7 +261,6 @@ class ComparePage(Page):
         self._content.show()
         for part in (self.margin, self.rows_button, self._splitter):  # without rows, those of the last comparison
             part.setVisible(bool(compared.comparison.rows))
-        self.conditions.show_compared(compared)
         self.studies.show_runs(self._ids, compared.missing)
         self._show_lines()
         if not compared.comparison.rows:
@@ -288,6 +287,7 @@ class ComparePage(Page):
             return
         self.explanation.show_line(self._compared, line)
         self.verdict.show_line(self._compared, line)
+        self.conditions.show_compared(self._compared, line)
         self._show_inclusion(line.row)
         self._show_margin(self._compared.comparison, line)
         shown = (self._compared, line.row)

@@ -361,7 +361,7 @@ def rendered(sheet: QWidget, rows: QVBoxLayout) -> QPixmap:
 def _reasons(compared: Compared) -> list[str]:
     """Return the reasons for missing verdicts, each once: the table cuts them off."""
     found = [
-        f"{run_letter(number)}: {verdict_line(against, compared.comparison.margin_of(row, against))}"
+        f"{run_letter(number)}: {against.text}"
         for row in compared.comparison.rows
         for number, against in enumerate(row.against, 1)
         if against.verdict in {ComparisonVerdict.UNDECIDED, ComparisonVerdict.NOT_COMPARABLE}

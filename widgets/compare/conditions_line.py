@@ -30,21 +30,25 @@ class ConditionsLine(QWidget):
         fill(row_in(self, SPACE[1]), self._mark, (self.text, 1), self.more)
         self.hide()
 
-    def show_compared(self, compared: Compared) -> None:
-        """Show the distinct differences of all rows."""
+    def show_compared(self, compared: Compared, line: CompareLine) -> None:
+        """Show the number of distinct differences of all rows, and those that the verdict of `line` does not name."""
         found: dict[str, Difference] = {}
+        named: set[str] = set()
         for row in compared.comparison.rows:
             for number, against in enumerate(row.against, 1):
                 for each in against.differences:
                     run = f"{run_letter(number)}: " if len(row.against) > 1 else ""
                     found.setdefault(f"{run}{each.text}", each)
+                    if row is line.row and number == (line.number or 1) and each.text in against.text:
+                        named.add(f"{run}{each.text}")
         order = list(Weight)
         shown = sorted(found, key=lambda text: order.index(found[text].weight))
         self.setVisible(bool(shown))
         if shown:
             worst = found[shown[0]].weight
             self._mark.show_icon(_MARKS[worst])
-            self.text.set_text(f"{count_text(len(shown), 'difference')}: {' · '.join(shown)}")
+            others = " · ".join(text for text in shown if text not in named)
+            self.text.set_text(f"{count_text(len(shown), 'difference')}{': ' if others else ''}{others}")
 
 
 class VerdictLine(QWidget):

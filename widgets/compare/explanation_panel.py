@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.comparison.comparability import Difference, Weight
 from app.comparison.comparison import ComparisonRow, run_name
-from app.comparison.verdicts import UNSETTLED
+from app.comparison.verdicts import UNSETTLED, ComparisonVerdict
 from suites.quantities import first_upper, metric_text
 from widgets.compare.compare_rows import Compared, CompareLine
 from widgets.compare.messages import ICONS, explain, numbered_run_name
@@ -169,6 +169,7 @@ class ExplanationPane(QWidget):
         runs = compared.comparison.runs
         self.sentence.setText(found.sentence)
         against = row.against[number - 1]
+        self.sentence.setVisible(found.verdict is not ComparisonVerdict.NOT_COMPARABLE or not against.differences)
         self.gate.show_gate(against.differences, compared.comparison.overruled)
         self.compared.show_paragraphs([*found.compared, *found.levels])
         self.why.show_paragraphs([found.why])

@@ -130,7 +130,9 @@ class Explanation:
 
 
 def verdict_line(against: RelativeFigure, margin: float) -> str:
-    """Return the verdict in a line: ``better, +7.1 %``; if undecided or not comparable, with the reason."""
+    """Return the verdict in a line: ``better, +7.1 %``; if undecided, with the reason."""
+    if against.verdict is ComparisonVerdict.NOT_COMPARABLE:
+        return against.verdict.value  # the reason is below the table, once
     if against.verdict in DIFFERENT | EQUIVALENT:
         word, _, rest = _short_verdict(against, margin).partition(" between ")  # first what a narrow column can show
         return f"{word}{_change_of(against)}{f', between {rest}' if rest else ''}"
@@ -220,7 +222,7 @@ def _levels(row: ComparisonRow, number: int) -> str:
 def _why(comparison: Comparison, row: ComparisonRow, against: RelativeFigure) -> str:
     margin, direction = exact_share_text(comparison.margin_of(row, against)), direction_text(row.metric.better)
     if against.verdict is ComparisonVerdict.NOT_COMPARABLE:
-        return f"Not comparable: {against.reason}."
+        return ""  # the sentence has it
     reason = against.ground  # caveats are shown in their own section
     decided = against.verdict in DIFFERENT | EQUIVALENT
     if against.ratio is None or against.low is None or against.high is None:

@@ -38,12 +38,12 @@ class EntryRow:
 
 COLUMNS: tuple[TableColumn[EntryRow], ...] = (
     TableColumn("No.", lambda row: str(row.number), align=RIGHT, tone="muted"),
-    TableColumn("Entry", lambda row: row.title, stretch=True, least=120),
+    TableColumn("Entry", lambda row: row.title, stretch=True, least=240),
     TableColumn(
         "Result",
         lambda row: "" if row.result is None else row.result.headline,
         stretch=True,
-        least=120,
+        least=180,
         tone=lambda row: "warning" if row.result is not None and row.result.problem else "",
     ),
     TableColumn(
@@ -56,7 +56,7 @@ COLUMNS: tuple[TableColumn[EntryRow], ...] = (
         "Note",
         lambda row: "" if row.entry.kind is EntryKind.TEXT else shortened(row.entry.note),
         stretch=True,
-        least=120,
+        least=240,
         tone="muted",
         hide_order=1,
     ),

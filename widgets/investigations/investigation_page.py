@@ -442,7 +442,7 @@ class InvestigationPage(Page):
         both.addWidget(left)
         both.addWidget(self._body)
         both.setStretchFactor(1, 1)
-        both.setSizes([300, 700])
+        both.setSizes([260, 740])
         remember_splitter(both, "investigations")
         page = QWidget()
         fill(

@@ -11,7 +11,7 @@ from suites.errors import BenchwrightError
 from widgets.parts.boxes import fill, in_column, row_in
 from widgets.parts.controls import push_button
 from widgets.parts.text import Text, Tone
-from widgets.theme import ICON_SIZE, SPACE, pixmap, restyle
+from widgets.theme import ICON_SIZE, SPACE, pixmap, restyle, scaled
 
 SEVERITY_NAMES = {"info": "Note", "warning": "Warning", "error": "Error", "good": "Done"}
 """Names of severities for screen readers."""
@@ -22,7 +22,7 @@ class Picture(QLabel):
 
     def __init__(self, icon: str, size: int = ICON_SIZE, colour: str = "") -> None:
         super().__init__()
-        self._size = size
+        self._size = scaled(size)
         self.show_icon(icon, colour)
 
     def show_icon(self, icon: str, colour: str = "") -> None:

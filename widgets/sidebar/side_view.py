@@ -20,7 +20,7 @@ from widgets.parts.table_model import Index
 from widgets.parts.text import small, strong, visible
 from widgets.sidebar.items import SideItem, SideKind, SideSection
 from widgets.sidebar.side_model import ITEM, TITLED, SideModel
-from widgets.theme import ICON_SIZE, SPACE, icon, palette
+from widgets.theme import ICON_SIZE, SPACE, icon, palette, scaled
 
 _COLLAPSED = "sidebar/collapsed"
 _MIDDLE = int(Qt.AlignmentFlag.AlignVCenter)
@@ -76,7 +76,7 @@ class _SideDelegate(QStyledItemDelegate):
         item = index.data(ITEM)
         drawn = icon(item.icon, item.colour or ("text" if bold else ""))
         if self._view.narrow:
-            middle = QRect(0, 0, WIDE_ICON, WIDE_ICON)
+            middle = QRect(0, 0, scaled(WIDE_ICON), scaled(WIDE_ICON))
             middle.moveCenter(row.center())
             drawn.paint(painter, middle)
             self._paint_badge(painter, row, item)
@@ -85,8 +85,8 @@ class _SideDelegate(QStyledItemDelegate):
         height = row.height() // 2 if item.tall else row.height()
         if index.data(TITLED):
             self._paint_fold(painter, row, index)
-        drawn.paint(painter, QRect(row.left(), row.top(), ICON_SIZE, height))
-        row.setLeft(row.left() + ICON_SIZE + SPACE[1])
+        drawn.paint(painter, QRect(row.left(), row.top(), scaled(ICON_SIZE), height))
+        row.setLeft(row.left() + scaled(ICON_SIZE) + SPACE[1])
         font = strong() if bold or index.data(TITLED) else painter.font()
         title = QRect(row.left(), row.top(), row.width(), height)
         if not item.tall:
@@ -140,7 +140,7 @@ def _write(
 
 def fold_area(row: QRect) -> QRect:
     """Return where a section is collapsed by a click, in its row."""
-    return QRect(row.right() - ICON_SIZE, row.top(), ICON_SIZE, row.height())
+    return QRect(row.right() - scaled(ICON_SIZE), row.top(), scaled(ICON_SIZE), row.height())
 
 
 class SideView(QTreeView):

@@ -19,7 +19,7 @@ from widgets.parts.text import set_tool_tip
 from widgets.run_strip import StripLine
 from widgets.sidebar.items import SideState
 from widgets.sidebar.side_view import SideView
-from widgets.theme import SPACE, set_icon
+from widgets.theme import SPACE, scaled, set_icon
 
 FOLD_KEY = "Ctrl+Shift+B"
 
@@ -117,7 +117,7 @@ class Sidebar(QWidget):
     def _tool(icon: str, tip: str, name: str) -> QToolButton:
         made = tool_button(icon=icon, tip=tip, accessibleName=name, autoRaise=True)
         made.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the same is in the menus: the sidebar is one Tab stop
-        made.setIconSize(QSize(18, 18))
+        made.setIconSize(QSize(scaled(18), scaled(18)))
         return made
 
 
@@ -154,7 +154,7 @@ class SidebarSplitter(QSplitter):
 
     @property
     def _is_narrow(self) -> bool:
-        return self.width() < NARROW
+        return self.width() < scaled(NARROW)
 
     def _fit(self) -> None:
         folded = self._folds[self._is_narrow]
