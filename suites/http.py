@@ -271,7 +271,10 @@ class Http(Suite):
     @property
     def output_formats(self) -> tuple[OutputFormat, ...]:
         """The formats of wrk's output."""
-        line = re.compile(rf"\d+ threads and \d+ connections$|Thread Stats +Avg|{_RATE.pattern}|{_REQUESTS.pattern}")
+        line = re.compile(
+            r"\d+ threads and \d+ connections$|Thread Stats +Avg|(?:Latency|Req/Sec) +\d[\d.]*(?:[num]?s|k?) +\d|"
+            rf"{_RATE.pattern}|{_REQUESTS.pattern}|Socket errors: connect \d"
+        )
         read = by_parser(self, _STATED, assumed=NAMED_SERVER, contradictions=in_text(_IDENTITIES))
         return (OutputFormat(title="wrk", first=re.compile(r"Running \d+[smh] test @ "), line=line, read=read),)
 

@@ -455,7 +455,9 @@ class Ioping(Suite):
     def output_formats(self) -> tuple[OutputFormat, ...]:
         """The formats of ioping's output."""
         completed = f"{_ROUNDED} requests completed in "
-        line = re.compile(rf"{_REQUEST.pattern}|{_STATISTICS.pattern}|{_SUMMARY.pattern}|{completed}")
+        line = re.compile(
+            rf".{{1,4096}} request=\d{{1,9}} time=\d|min/avg/max/mdev = \d|{_SUMMARY.pattern}|{completed}"
+        )
         unstated = {"cache": ("default", "direct")}
         read = by_parser(
             self, _STATED, unstated=unstated, again=_SUMMARY, live=_of_requests, contradictions=in_text(_IDENTITIES)

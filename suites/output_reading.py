@@ -78,20 +78,28 @@ def measured_seconds(parsed: ParsedTrial) -> float | None:
     return None
 
 
-def _parts(text: str, again: re.Pattern[str] | None, clock: re.Pattern[str] | None) -> Iterable[str]:
-    """Yield `text` in parts with at most one line that `again` matches, and in which the time of `clock` goes on."""
+End = tuple[re.Pattern[str], re.Pattern[str]]
+"""The last line of an output, and the lines that only such an output has."""
+
+
+def _parts(text: str, again: re.Pattern[str] | None, clock: re.Pattern[str] | None, end: End | None) -> Iterable[str]:
+    """Yield `text` in parts with at most one line that `again` matches, and in which the time of `clock` goes on.
+
+    After the last line of an output, one of its lines begins another part.
+    """
     part: list[str] = []
-    seen, time, last = False, 0.0, ""
+    seen, ended, time, last = False, False, 0.0, ""
     for line in text.splitlines(keepends=True):
         stripped = line.strip()
         is_again = again is not None and again.match(stripped) is not None
         match = None if clock is None or stripped == last else clock.match(stripped)
         now = time if match is None else float(match[1])
         is_back = match is not None and now <= time
-        if (is_again and seen) or is_back:
+        if (is_again and seen) or is_back or (ended and end is not None and end[1].match(stripped)):
             yield "".join(part)
-            part, seen = [], False
+            part, seen, ended = [], False, False
         seen, time = seen or is_again, now
+        ended = ended or (end is not None and end[0].match(stripped) is not None)
         last = stripped if match else last
         part.append(line)
     yield "".join(part)
@@ -170,6 +178,7 @@ def by_parser(
     inferred: Infer = lambda _parsed, _stated: {},
     again: re.Pattern[str] | None = None,
     clock: re.Pattern[str] | None = None,
+    end: End | None = None,
     live: Live = mean_rates,
     contradictions: Contradictions = lambda _text: (),
 ) -> ReadOutput:
@@ -177,13 +186,14 @@ def by_parser(
 
     `lines` state values, and `words` those of a command line that are no parameters of it. Without a command line, the
     values of `unstated` that no line states remain open. `assumed` holds where nothing states it. Each output has one
-    line `again`: a second begins another output, as does a live line whose time, the group of `clock`, goes back.
+    line `again`: a second begins another output, as does a live line whose time, the group of `clock`, goes back, and
+    a line of an output after its `end`.
     `live` makes the figures of one without a summary.
     """
 
     def read(text: str, command: str | None) -> Iterable[ToolOutput]:
         before = 0
-        for part in _parts(text, again, clock):
+        for part in _parts(text, again, clock, end):
             for one in noted(read_one(part, command), contradictions(part)):
                 yield replace(one, line=before)
             before += part.count("\n")
@@ -202,3 +212,10 @@ def by_parser(
         yield ToolOutput(suite.id, parsed, stated, left, seconds=measured_seconds(parsed))
 
     return read
+
+
+def with_own_texts(results: Iterable[ToolOutput], text: str) -> Iterable[tuple[ToolOutput, str]]:
+    """Yield each result that was read from `text`, and its own part of it."""
+    found, lines = list(results), text.split("\n")
+    for one, after in zip(found, [*(later.line for later in found[1:]), len(lines)], strict=True):
+        yield one, "\n".join(lines[one.line : after])

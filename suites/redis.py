@@ -314,7 +314,8 @@ class Redis(Suite):
     @property
     def output_formats(self) -> tuple[OutputFormat, ...]:
         """The formats of redis-benchmark's output."""
-        read = by_parser(self, _STATED, assumed=NAMED_ELSEWHERE, contradictions=in_text(_IDENTITIES))
+        keys = {"keyspace": (0, TUNED_KEYSPACE)}
+        read = by_parser(self, _STATED, unstated=keys, assumed=NAMED_ELSEWHERE, contradictions=in_text(_IDENTITIES))
         return (OutputFormat(title="redis-benchmark", first=_TITLE, line=_LINE, read=read),)
 
     def programs(self, values: Values, facts: Facts | None) -> tuple[Program, ...]:

@@ -335,7 +335,11 @@ _STATED = (
     StatedLine("protocol", re.compile(r"\[ *\d+\] IP = \S+ +PORT = +\d+ +# (UDP|TCP)"), str.lower),
     StatedLine("port", re.compile(r"\[ *\d+\] IP = \S+ +PORT = +(\d{1,5})")),
     StatedLine("address", re.compile(r"\[ *\d+\] IP = (\S{1,60}) +PORT")),
-    StatedLine("time", re.compile(r"(?:sockperf: )?\[Total Run\] RunTime=(\d{1,7}(?:\.\d+)?) sec")),
+    StatedLine(
+        "time",
+        re.compile(r"(?:sockperf: )?\[Total Run\] RunTime=(\d{1,7}(?:\.\d+)?) sec"),
+        lambda seconds: float(max(1, round(float(seconds)))),
+    ),
     StatedLine(
         "mode", re.compile(r"(?:sockperf: )?\[Total Run\] .*SentMessages=(\d{1,15}; ReceivedMessages=\d{1,15})"), _mode
     ),
@@ -383,8 +387,9 @@ class Sockperf(PeerSuite):
     def output_formats(self) -> tuple[OutputFormat, ...]:
         """The formats of sockperf's output."""
         first = re.compile(r"sockperf: (?:\x1b\S*)?== version #")
+        read = by_parser(self, _STATED, unstated={"time": (1.0, TRUSTED)})
         line = re.compile(r"sockperf(?:\[\w+\])?: |\[(?:Total Run|Valid Duration)\] RunTime=")
-        return (OutputFormat(title="sockperf", first=first, line=line, read=by_parser(self, _STATED)),)
+        return (OutputFormat(title="sockperf", first=first, line=line, read=read),)
 
     def metrics_of(self, values: Values) -> tuple[Metric, ...]:
         """Return the round trips or their halves, then the counts."""

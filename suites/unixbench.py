@@ -347,7 +347,11 @@ class UnixBench(Suite):
     @property
     def output_formats(self) -> tuple[OutputFormat, ...]:
         """The formats of UnixBench's output."""
-        line = re.compile(rf"{_SECTION.pattern}|{_TABLE.pattern}|{_SCORE.pattern}|.+\([\d.]+ s, \d+ samples\)$")
+        line = re.compile(
+            rf"{_SECTION.pattern}|{_TABLE.pattern}|{_SCORE.pattern}|.+\([\d.]+ s, \d+ samples\)$|"
+            r"(?:Dhrystone 2|Double-Precision|Execl|File Copy|Pipe|Process Creation|Shell Scripts|System Call)\b.*"
+            r"( +\d+\.\d){3}$"
+        )
         return (
             OutputFormat(title="UnixBench", first=_VERSION, line=line, read=by_parser(self, _STATED), begun=_BEGUN),
         )

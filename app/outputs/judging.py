@@ -73,10 +73,30 @@ def judged_output(found: FoundOutput, source: OutputSource, host: KnownHost = UN
         verdict = replace(first.verdict, trust=Trust.UNDECIDED, summary=text, limited_by=None, findings=())
         return replace(first, step=replace(first.step, verdict=verdict))
     levels = {one.verdict.trust for one in judged}
+    stated = _without_assumed(first, judged)
     if len(levels) == 1:
-        return first
+        return stated
     worst = max(judged, key=lambda one: one.verdict.trust.rank)
-    return _undecided(first, worst, tuple(_deciding(judged, found)))
+    return _undecided(stated, worst, tuple(_deciding(judged, found)))
+
+
+def _without_assumed(likeliest: JudgedOutput, judged: Sequence[JudgedOutput]) -> JudgedOutput:
+    """Return the likeliest without the findings that not each possible value has, unless only they give its trust.
+
+    Where the trust differs, only remarks are left out: the others say what it depends on.
+    """
+    verdict, record = likeliest.verdict, likeliest.record
+    shared = set.intersection(*({finding.id for finding in one.verdict.findings} for one in judged))
+    differs = any(one.verdict.trust is not verdict.trust for one in judged)
+    deciding = {one.finding.id for one in likeliest.step.found if one.trust is verdict.trust}
+
+    def is_kept(one: Finding) -> bool:
+        needed = differs or (one.id in deciding and not deciding & shared)
+        return one.id in shared or (needed and one.severity is not Severity.INFO)
+
+    verdict = replace(verdict, findings=tuple(filter(is_kept, verdict.findings)))
+    record = replace(record, findings=tuple(filter(is_kept, record.findings)))
+    return replace(likeliest, record=record, step=replace(likeliest.step, verdict=verdict))
 
 
 _MISSED = re.compile(

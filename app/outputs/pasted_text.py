@@ -40,14 +40,23 @@ _WRAPPED = range(56, 90)
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of a text, and its number there, from 1. Lines that were made of one have its number."""
+    """A line of a text, and its number there, from 1. Lines that were made of one have its number.
+
+    `blanks` are those that its end had.
+    """
 
     number: int
     text: str
+    blanks: int = 0
 
     def with_text(self, text: str) -> "Line":
         """Return the line with another text; itself if it is the same."""
-        return self if text == self.text else Line(self.number, text)
+        return self if text == self.text else Line(self.number, text, self.blanks)
+
+    @property
+    def width(self) -> int:
+        """Characters of the line as it was pasted."""
+        return len(self.text) + self.blanks
 
 
 def decoded(data: bytes) -> str:
@@ -73,7 +82,8 @@ def lines_of(text: str, between: Callable[[], None] = lambda: None) -> list[Line
     for number, line in enumerate(whole, 1):
         if number % EVERY == 1:
             between()
-        lines += [Line(number, _INVISIBLE.sub("", part).rstrip()) for part in _WITHIN_LINE.split(line)]
+        parts = [_INVISIBLE.sub("", part) for part in _WITHIN_LINE.split(line)]
+        lines += [Line(number, part.rstrip(), len(part) - len(part.rstrip())) for part in parts]
     return _of_mail(lines)
 
 
@@ -135,8 +145,8 @@ _MARKUP = re.compile(rf"&(?:gt|lt|amp|quot|nbsp|#x?\w{{1,6}});|{_BREAK.pattern}|
 _SIGNS = frozenset("&<{[")
 """The signs with which markup begins."""
 _QUOTED_PRINTABLE = re.compile(r"=(?:[0-9A-F]{2}|$)")
-_SURE = re.compile("=(?:3D|$)")
-"""An encoded = and the end of a line that goes on."""
+_SURE = re.compile("=3D|^.{70,}=$")
+"""An encoded =, and the end of a line as long as an encoder leaves it, which goes on."""
 _STRING = re.compile(r"""(?<!\\)(["'])((?:\\.|(?!\1)[^\\])*)(?:\1|$)""")
 """A string with quotation marks; the rest of the line if its end is missing."""
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))", re.DOTALL)
@@ -319,10 +329,18 @@ def _of_escape(match: re.Match[str]) -> str:
 # Broken lines
 
 
-_LONGEST = 1000
+_LONGEST = 10_000
 """Characters of a line from which nothing is joined with it."""
-_FOLDED = range(40, 131)
+_FOLDED = range(30, 131)
 """Width of a text whose lines may have been broken to fit it."""
+_WORD = re.compile(r"[^ ]*")
+_BREAKABLE = re.compile(r" *[^ ]{1,40} ")
+_VALUE = r"[\d.,/]+ ?\w{0,9}"
+_ALONE = re.compile(rf"[^:]{{2,60}}:[ \t]{{2,}}{_VALUE}|[A-Z][\w /()]{{2,60}}: \S+|(?:[-=*_~] ?){{4,}}")
+"""A name and its value, or a rule: no end of another line."""
+_RULE = re.compile(r"(?:[-=*_~] ?){4,}")
+_NAMED = re.compile(rf"[^\n]+:\n{_VALUE}")
+"""A name, and its value in the next line."""
 
 
 def rejoined(lines: Sequence[Line], has_own: Callable[[str], bool], goes_on: Callable[[str, str], bool]) -> list[Line]:
@@ -330,22 +348,32 @@ def rejoined(lines: Sequence[Line], has_own: Callable[[str], bool], goes_on: Cal
 
     Where the widest line is wider than people break lines, with a shorter one after it if it is as long as a mail
     program leaves one. A line of a tool by itself, for which `has_own` is true, does not go on from another; two for
-    which `goes_on` is true are one.
+    which `goes_on` is true are one, as are a name and its value. A line that blanks fill goes on after them.
     """
-    widest = max((len(line.text) for line in lines if " " in line.text.strip()), default=0)
+    widest = max((line.width for line in lines if _BREAKABLE.match(f"{line.text}{' ' * line.blanks}")), default=0)
     found: list[Line] = []
-    before = 0
+    before = Line(0, "")
     for line in lines:
-        stripped = line.text.strip()
-        word = len(line.text.partition(" ")[0])  # none of a line that is indented
-        fits = before + 1 + word <= widest if widest in _FOLDED else before not in _WRAPPED or len(line.text) >= before
-        full = before and word and not fits and not has_own(line.text)
-        if found and stripped and len(found[-1].text) < _LONGEST and (full or goes_on(found[-1].text, stripped)):
-            found[-1] = found[-1].with_text(f"{found[-1].text} {stripped}")
+        text = line.text.strip()
+        full = not (has_own(line.text) or _ALONE.fullmatch(text)) and _is_full(before, line, widest)
+        full = full or _NAMED.fullmatch(f"{before.text}\n{text}") is not None
+        if found and text and len(found[-1].text) < _LONGEST and (full or goes_on(found[-1].text, text)):
+            between = "" if before.width >= widest and " " not in before.text.strip() else " "  # cut, not broken
+            found[-1] = found[-1].with_text(f"{found[-1].text}{between}{text}")
         else:
             found.append(line)
-        before = len(line.text)
+        before = line
     return found
+
+
+def _is_full(before: Line, line: Line, widest: int) -> bool:
+    """Return whether the first word of `line` did not fit in the line before it."""
+    word = len(_WORD.findall(line.text)[0])  # none of a line that is indented
+    if not before.text or not (word or (before.blanks and before.width == widest)) or _RULE.fullmatch(before.text):
+        return False
+    if widest not in _FOLDED:
+        return len(before.text) in _WRAPPED and len(line.text) < len(before.text)
+    return before.width + word + (not before.blanks or word < len(line.text)) > widest
 
 
 FEWEST_CUT = 2

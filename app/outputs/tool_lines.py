@@ -26,6 +26,9 @@ _OPTION = re.compile(r"-{1,2}[A-Za-z][\w-]*(?:[= ].*)?|\w{1,20}=\S+|\S+\.fio|run
 _NAMED_VALUE = re.compile(r'[^{]*(?:"\s*:(?:\\t|[\s\[{"\\])*|[}\]],\s*)$')
 """What precedes a value in a line of a document with several lines."""
 
+_OPEN_STRING = re.compile(r'.*"\w[\w .-]{0,60}":\s?"(?:[^"\\]|\\.)*')
+"""A line of a document that ends within a string."""
+
 _NAMES = re.compile(r"[\w.-]+")
 """What may be the name of a program."""
 
@@ -62,7 +65,8 @@ def _is_own(line: str) -> bool:
 
 def goes_on(line: str, rest: str) -> bool:
     """Return whether `rest` is the end of `line`, from which a line break separated it: no tool prints it by itself."""
-    return _broken_lines().fullmatch(f"{line.strip()}\n{rest}") is not None
+    in_string = '"' in line and _OPEN_STRING.fullmatch(line) is not None
+    return in_string or _broken_lines().fullmatch(f"{line.strip()}\n{rest}") is not None
 
 
 @cache

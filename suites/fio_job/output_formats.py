@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
+from math import ceil
 from types import MappingProxyType
 
 from suites.fio.identities import document_contradictions, terse_contradictions, text_contradictions
@@ -148,7 +149,7 @@ def _of_document(documents: list[str], report: Report) -> Iterator[ToolOutput]:
     for job in report.jobs:
         section = Section(job.name, options[job.key])
         values = _without_default_size(section, section_values(section, ""))
-        jobs, named = round(job.job_seconds / job.runtime) if job.runtime else 0, section.number("numjobs", 1)
+        jobs, named = _fewest_jobs(job), section.number("numjobs", 1)
         jobs = max(jobs, named + 1) if section.options.get("name", job.name) != job.name else jobs
         counted: dict[str, Value] = {"numjobs": jobs} if jobs else {}
         found = {**_inferred(job, Section(job.name), counted), **counted}
@@ -161,8 +162,22 @@ def _of_document(documents: list[str], report: Report) -> Iterator[ToolOutput]:
             values = {**values, **{name: value for name, value in found.items() if name not in kept}}
             values.pop("size", None)
         parsed = parse_whole(_FIO.parser(values), whole.encode()) if alone else _of_one(job, report)
+        if jobs > 1 and job.job_seconds < _SAME_TIME * jobs * job.runtime:
+            text = f"Jobs of the group ended earlier than the longest: the rates are means of its {job.runtime:g} s."
+            parsed = replace(parsed, notes=(*parsed.notes, text))
         marked = _marked(values, *mixed)
         yield ToolOutput(_FIO.id, parsed, marked, unstated, name=job.name, seconds=_ran(job, values))
+
+
+_SAME_TIME = 0.95
+"""Share of the longest time of a group that its jobs ran on average, below which some ended clearly earlier."""
+
+
+def _fewest_jobs(job: JobReport) -> int:
+    """Return how many jobs at least are counted as this one, from the time of all; 0 if it is not known."""
+    if not job.runtime or not job.job_seconds:
+        return 0
+    return max(1, ceil((job.job_seconds - 0.002) / job.runtime - 0.05))  # times are in whole milliseconds
 
 
 def _ran(job: JobReport, values: Mapping[str, Value]) -> float | None:

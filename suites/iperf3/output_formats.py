@@ -31,7 +31,7 @@ from suites.quantities import quantity
 from suites.strict_json import documents_in, object_in, objects_in, read_json
 from suites.units import Unit
 
-_ROW = r"\[ {0,3}(?:\d{1,6}|SUM)\](?:\[[TR]X-[CS]\])? +\d+\.\d+- *\d+\.\d+ +sec +"
+_ROW = r"\[[ *]{0,3}(?:\d{1,6}|SUM)\](?:\[[TR]X-[CS]\])? +\d+\.\d+- *\d+\.\d+ +sec +"
 _FIRST = re.compile(r"Connecting to host \S+, port \d{1,5}|Server listening on \d{1,5}(?: |$)")
 _LINE = re.compile(
     rf"\[ ID\](?:\[Role\])? Interval +Transfer|{_ROW}|\[ {{0,3}}\d{{1,6}}\] Sent \d|CPU Utilization: local/|"

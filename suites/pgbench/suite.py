@@ -24,7 +24,7 @@ from suites.facts import Facts, cpus_for
 from suites.host_files import HostFile
 from suites.identities import in_text
 from suites.oltp import server
-from suites.output_reading import NAMED_ELSEWHERE, StatedLine, by_parser
+from suites.output_reading import NAMED_ELSEWHERE, StatedLine, by_parser, with_own_texts
 from suites.outputs import OutputFormat, ParsedTrial, ToolOutput
 from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values, count_parameter, port_parameter
 from suites.pgbench.output import (
@@ -282,7 +282,8 @@ _FIRST = re.compile(r"pgbench \(\d|starting vacuum\.\.\.|progress: [\d.,]+ s, [\
 _SUMMARY = re.compile(r"transaction type: ")
 _LINE = re.compile(
     r"transaction type: |scaling factor: \d|query mode: \w|number of clients: \d|"
-    r"number of transactions actually processed: \d|tps = [\d.]+ \("
+    r"number of (?:transactions actually processed|failed transactions): \d|tps = [\d.]+ \(|"
+    r"latency (?:average|stddev) = \d|initial connection time = \d"
 )
 
 
@@ -376,6 +377,7 @@ class Pgbench(Suite):
         read = by_parser(
             self,
             _STATED,
+            unstated={"script": ("tpcb-like", "select-only")},
             assumed=NAMED_ELSEWHERE,
             words=(_CONNECTION,),
             inferred=_requested_rate,
@@ -386,8 +388,8 @@ class Pgbench(Suite):
         )
 
         def with_time(text: str, command: str | None) -> Iterator[ToolOutput]:
-            for one in read(text, command):
-                yield one if _TIMED.search(f"{command or ''}\n{text}") else _as_long_as_its_transactions(one)
+            for one, own in with_own_texts(read(text, command), text):
+                yield one if _TIMED.search(f"{command or ''}\n{own}") else _as_long_as_its_transactions(one)
 
         return (OutputFormat(title="pgbench", first=_FIRST, line=_LINE, read=with_time),)
 

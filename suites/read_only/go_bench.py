@@ -31,6 +31,7 @@ _UNITS = {"ns/op": PER_OPERATION, "B/op": BYTES, "allocs/op": ALLOCATIONS, "MB/s
 """Units that testing.B prints; MB/s is 10^6 bytes per second (package testing)."""
 
 _BENCHMARK = re.compile(r"(Benchmark\S{1,200}?)(?:-(\d{1,5}))?\s+(\d{1,12})\s+(\d{1,18}(?:\.\d{1,9})?) ns/op(\s.*)?$")
+_BEGIN = re.compile(r"Benchmark\S{1,200}\s+\d{1,12}\s+\d{1,18}(?:\.\d{1,9})?(?: ns/op|$)")
 _VALUE = re.compile(r"(\d{1,18}(?:\.\d{1,9})?) (\S{1,20})")
 _FAILED = re.compile(r"(?:--- )?FAIL\b|panic: ")
 _HEAD = re.compile(r"goos: \w+$")
@@ -76,7 +77,7 @@ class GoBenchmark(ReadOnlySuite):
     @property
     def output_formats(self) -> tuple[OutputFormat, ...]:
         """The lines that testing prints, with or without their head."""
-        return (OutputFormat(title="Go benchmark", first=_HEAD, line=_BENCHMARK, read=self._read),)
+        return (OutputFormat(title="Go benchmark", first=_HEAD, line=_BEGIN, read=self._read),)
 
     def _read(self, text: str, _command: str | None) -> Iterator[ToolOutput]:
         """Yield each benchmark: of several runs (-count) the median, as benchstat computes it."""

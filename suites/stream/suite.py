@@ -70,7 +70,8 @@ _STATED = (
 )
 _FIRST = re.compile(r"STREAM version \$Revision: |# benchwright-stream \d")
 _LINE = re.compile(
-    r"(?:Copy|Scale|Add|Triad): +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+$|Function +(?:Best )?Rate|Array size = \d"
+    r"(?:Copy|Scale|Add|Triad): +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+$|Function +(?:Best )?Rate|Array size = \d|"
+    r"live time \d|(?:result|valid) threads \d"
 )
 
 

@@ -185,7 +185,9 @@ class SysbenchCpu(Suite):
     def output_formats(self) -> tuple[OutputFormat, ...]:
         """The formats of the test's output."""
         limit = StatedLine("cpu_max_prime", re.compile(r"Primer? numbers limit: (\d{1,9})"))
-        return (sysbench_format(self, r"CPU speed:|events per second:\s+\d|Primer? numbers limit", (limit,)),)
+        line = r"CPU speed:|events per second:\s+\d|Primer? numbers limit"
+        unstated = {"cpu_max_prime": (DEFAULT_PRIME_LIMIT, TUNED_PRIME_LIMIT)}
+        return (sysbench_format(self, line, (limit,), unstated=unstated),)
 
     def quick_steps(self, context: Context) -> tuple[QuickStep, ...]:
         """Return a run with a thread per CPU, and one with a single thread where there are several CPUs."""

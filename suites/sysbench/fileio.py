@@ -34,7 +34,15 @@ from suites.sysbench.fileio_output import (
     conclude,
     read_live,
 )
-from suites.sysbench.fileio_parameters import CREATION, FILEIO_PARAMETERS, direct, mixes, queues, writes
+from suites.sysbench.fileio_parameters import (
+    CREATION,
+    FILEIO_PARAMETERS,
+    FILES,
+    direct,
+    mixes,
+    queues,
+    writes,
+)
 from suites.sysbench.output import SYSBENCH, SysbenchParser, command, is_old, sysbench_syntax
 from suites.sysbench.output_formats import sysbench_format
 from suites.targets import Match, Target
@@ -195,7 +203,8 @@ class SysbenchFileio(Suite):
     @property
     def output_formats(self) -> tuple[OutputFormat, ...]:
         """The formats of the test's output."""
-        return (sysbench_format(self, FILEIO_LINE, FILEIO_STATED),)
+        unstated = {"file_num": (FILES.default, 1)}
+        return (sysbench_format(self, FILEIO_LINE, FILEIO_STATED, unstated=unstated),)
 
     def parser(self, values: Values) -> TrialParser:
         """Return a new parser."""

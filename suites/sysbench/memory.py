@@ -392,7 +392,11 @@ class SysbenchMemory(Suite):
             StatedLine("scope", re.compile(r"\s*(?:scope|Memory scope type): (global|local)$")),
         )
         line = r"\d+\.\d+ (?:MiB|MB) transferred|Total operations: \d|\[ *\d+s \] \d+\.\d+ MiB/sec"
-        return (sysbench_format(self, line, stated, unstated={"access_mode": ("seq", "rnd")}),)
+        unstated: dict[str, tuple[Value, ...]] = {
+            "access_mode": ("seq", "rnd"),
+            "block_size": (BLOCK_SIZE.default, UNKNOWN_CACHE_SIZE),
+        }
+        return (sysbench_format(self, line, stated, unstated=unstated),)
 
     def parser(self, values: Values) -> TrialParser:
         """Return a new parser. The operation is read from the output, and from `values` until it is seen."""

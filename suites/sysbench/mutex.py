@@ -149,7 +149,8 @@ class SysbenchMutex(Suite):
     @property
     def output_formats(self) -> tuple[OutputFormat, ...]:
         """The formats of the test's output; 1.0 does not print its options."""
-        return (sysbench_format(self, "Doing mutex performance test", ()),)
+        unstated = {"mutex_locks": (MUTEX_LOCKS.default, 100 * int(MUTEX_LOCKS.default))}
+        return (sysbench_format(self, "Doing mutex performance test", (), unstated=unstated),)
 
     def parser(self, values: Values) -> TrialParser:
         """Return a new parser."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from suites.base import Suite
 from suites.identities import Ascending, Identities, PrintedLine, Product, in_text
-from suites.output_reading import StatedLine, by_parser, measured_seconds, stated_by_command
+from suites.output_reading import StatedLine, by_parser, measured_seconds, stated_by_command, with_own_texts
 from suites.outputs import OPEN_LOOP, OutputFormat, ParsedTrial, ToolOutput
 from suites.parameters import Value
 from suites.sysbench.output import BEGINNING
@@ -113,7 +113,8 @@ _COUNTED = re.compile(r"\s--(?:events|max-requests)=[1-9]")
 
 _LIVE_TIME = re.compile(r"\[ *(\d{1,9})s *\] (?:thds|threads): ")
 _EVENTS = re.compile(r"\] thds: \d+ eps: ")
-_NAMING = re.compile(r"Prime numbers limit: |execution time \(avg/stddev\): ")
+_LAST = re.compile(r"execution time \(avg/stddev\): ")
+_NAMING = re.compile(f"Prime numbers limit: |{_LAST.pattern}")
 _SUMMARY_ALONE = (
     "The general statistics do not name the test of sysbench. Give the command line or the first lines with them."
 )
@@ -136,22 +137,26 @@ def sysbench_format(
     words: Sequence[StatedLine] = (),
 ) -> OutputFormat:
     """Return the format of one of sysbench's tests; `line` is a pattern of the lines that only this test prints."""
+    own_line = re.compile(f"{_FIRST.pattern}|{_LINE.pattern}|{line}")
     reader = by_parser(
         suite,
         (THREADS_LINE, _PERCENTILE, *stated),
-        unstated=unstated,
+        unstated={"threads": (1, 16), **(unstated or {})},
         assumed=assumed,
         words=words,
         inferred=_runtime,
         clock=_LIVE_TIME,
+        end=(_LAST, own_line),
         contradictions=in_text(IDENTITIES),
     )
 
     def read(text: str, command: str | None) -> Iterator[ToolOutput]:
-        named = stated_by_command(suite, command) is not None or _NAMING.search(text) or not _EVENTS.search(text)
-        rate = _RATE.search(text)
-        waits = () if rate is None else (f"{OPEN_LOOP}with --rate={rate[1]}, latencies include the wait for a thread.",)
-        for one in reader(text, command):
+        is_named = stated_by_command(suite, command) is not None
+        for one, own in with_own_texts(reader(text, command), text):
+            named = is_named or _NAMING.search(own) or not _EVENTS.search(own)
+            rate = _RATE.search(own)
+            wait = "" if rate is None else f"{OPEN_LOOP}with --rate={rate[1]}, latencies include the wait for a thread."
+            waits = (wait,) if wait else ()
             parsed = replace(one.parsed, notes=(*one.parsed.notes, *waits))
             ran = _runtime(parsed, {}) if _COUNTED.search(command or "") else {}
             undecided = one.undecided if named else _UNNAMED

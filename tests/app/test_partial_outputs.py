@@ -737,3 +737,76 @@ def test_a_summary_of_no_bytes_contradicts_the_rows_and_keeps_the_loss() -> None
     assert value(one, "throughput", end="receiver") == pytest.approx(1.05e6)
     assert (value(one, "lost"), value(one, "datagrams")) == (0.44, 906)
     assert any("0 bytes of 906" in note for note in one.found.output.parsed.notes)
+
+
+STATISTICS = """\
+General statistics:
+total time:                          {time}s
+total number of events:              10000
+total time taken by event execution: {busy}
+response time:
+min:                                 21.65ms
+avg:                                 21.98ms
+max:                                136.04ms
+approx.  95 percentile:              46.81ms
+
+Threads fairness:
+events (avg/stddev):           833.3333/23.57
+execution time (avg/stddev):   {each}/0.01
+"""
+OF_READS = """\
+SQL statistics:
+    transactions:                        {count}  ({rate} per sec.)
+    queries:                             {count}  ({rate} per sec.)
+"""
+FIRST = STATISTICS.format(time="34.4150", busy="412.6643s", each="34.3887")
+SECOND = STATISTICS.format(time="18.3264", busy="219.7879", each="18.3157")
+
+
+def test_each_of_two_summaries_without_heads_is_a_result() -> None:
+    """The two hosts of sysbench's issue 231."""
+    found = outputs(f"**VM:**\n\n{FIRST}\n**Hardware:**\n\n{SECOND}")
+    assert [one.verdict.trust for one in found] == 2 * [Trust.UNDECIDED]
+    assert all("do not name the test" in one.verdict.summary for one in found)
+    reads = [OF_READS.format(count=10_000, rate=rate) for rate in (290.57, 545.66)]
+    rates = [value(one, "transactions_per_second") for one in outputs(f"{reads[0]}{FIRST}\n{reads[1]}{SECOND}")]
+    assert rates == [290.57, 545.66]
+
+
+TIMED = """\
+transaction type: <builtin: select only>
+scaling factor: 10
+query mode: simple
+number of clients: 4
+number of threads: 2
+{length}
+number of transactions actually processed: {count}
+latency average = 4.000 ms
+tps = 1000.000000 (without initial connection time)
+"""
+
+
+def test_a_run_of_transactions_beside_one_of_a_time_has_the_time_that_they_took() -> None:
+    texts = (
+        TIMED.format(length="duration: 60 s", count=60_000),
+        TIMED.format(length="number of transactions per client: 100000", count="400000/400000"),
+    )
+    for each in (texts, texts[::-1]):
+        times = [one.record.plan.steps[0].values["time"] for one in outputs("".join(each))]
+        assert times == ([60, 400] if each is texts else [400, 60])
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "check", "stated"),
+    [
+        ("sysbench/1.0.20/fileio_rndrw", "File operations:", "one-io-in-flight", "Number of threads: 1"),
+        ("sysbench/1.0.20/cpu_default", "CPU speed:", "sysbench-cpu-defaults", "Prime numbers limit: 10000"),
+        ("sysbench/1.0.20/mutex_default", "", "sysbench-mutex-short", "$ sysbench mutex run"),
+        ("redis/7.0.15/set", "", "redis-one-key", "$ redis-benchmark -t set"),
+    ],
+)
+def test_no_check_takes_a_default_for_a_stated_value(name: str, first: str, check: str, stated: str) -> None:
+    text = (DATA / f"{name}.stdout").read_text()
+    without = text[text.index(first) :]
+    assert check not in ids(only(without))
+    assert check in ids(only(f"{stated}\n{without}"))

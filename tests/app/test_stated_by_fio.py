@@ -193,7 +193,7 @@ def test_the_size_of_files_that_no_option_states_is_not_known() -> None:
         assert any("1 GiB of files" in found.measured for found in one.verdict.findings) is known
 
 
-def document(options: dict[str, str] | None, *, jobs: int = 2) -> str:
+def document(options: dict[str, str] | None, *, jobs: float = 2) -> str:
     """Return a document of fio: reads of 4 KiB and writes of 64 KiB for 30 s by `jobs` that are counted as one."""
     ways = {
         name: {
@@ -203,7 +203,7 @@ def document(options: dict[str, str] | None, *, jobs: int = 2) -> str:
         }
         for name, block in (("read", 4096), ("write", 65536))
     }  # fmt: skip
-    job = {"jobname": "a", "groupid": 0, "error": 0, "elapsed": 31, "job_runtime": jobs * 30_000, **ways}
+    job = {"jobname": "a", "groupid": 0, "error": 0, "elapsed": 31, "job_runtime": round(jobs * 30_000), **ways}
     return json.dumps(
         {"fio version": "fio-3.33", "jobs": [{**job, **({} if options is None else {"job options": options})}]}
     )
@@ -219,6 +219,14 @@ def test_a_document_does_not_contradict_the_options_of_one_of_several_jobs_or_de
     values = one.found.output.stated
     assert (values["block_sizes"], values["numjobs"]) == ("4096,65536", 2)
     assert not {"rate-against-block", "more-in-flight-than-asked", "one-io-in-flight"} & findings(one)
+
+
+def test_jobs_of_a_group_that_ended_at_different_times_are_counted_and_named() -> None:
+    """One of 30 s and one of 10 s; fio divides by the longest."""
+    one = judged(document({"rw": "randread", "bs": "4k"}, jobs=4 / 3))
+    assert one.found.output.stated["numjobs"] == 2
+    assert any("ended earlier" in note for note in one.found.output.parsed.notes)
+    assert not any("ended earlier" in note for note in judged(document(None)).found.output.parsed.notes)
 
 
 def test_a_document_of_one_job_still_contradicts_its_options() -> None:
