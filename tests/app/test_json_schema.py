@@ -284,7 +284,7 @@ WORDS = {
 }
 """Verbs whose output is mutated, by schema; the others are made of the same types."""
 
-EVERY = 50
+EVERY = 25
 """The mutations that are tried of a large document: it has the same keys many times."""
 
 

@@ -718,7 +718,16 @@ def test_an_interrupted_copy_leaves_whole_runs_and_goes_on(url: ServerUrl, store
         assert {row.id for row in store.runs()} == set(runs)
 
 
-@pytest.mark.parametrize("cut", ["target", "source of a file", "source of a server", "source of an export", "deletion"])
+@pytest.mark.parametrize(
+    "cut",
+    [
+        "target",
+        pytest.param("source of a file", marks=pytest.mark.slow),
+        "source of a server",
+        "source of an export",
+        "deletion",
+    ],
+)
 def test_a_cut_ends_a_transfer_at_once_and_names_the_lost_side(
     postgresql: Server, proxy: Proxy, url: ServerUrl, tmp_path: Path, cut: str
 ) -> None:

@@ -112,7 +112,7 @@ FOLDED = [
 def test_broken_lines_make_no_other_figures(text: str) -> None:
     text = captured(text) if text in FOLDED else text
     bare = {one[1:] for one in figures(judged(text))}
-    for width in range(44, 131, 4):
+    for width in range(44, 131, 9):
         for blanks in (True, False):
             broken = folded(text, width, blanks=blanks)
             for shown in (broken, broken.replace("\n", "\n> ")) if broken != text else ():
