@@ -1,6 +1,7 @@
 """Shared by all tests: markers that set themselves, and a check that nothing outlives its test."""
 
 import contextlib
+import gc
 import logging
 import os
 import shutil
@@ -40,6 +41,9 @@ if shutil.which("python3", path=_without_shims):
 for _number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, signal.default_int_handler if _number == signal.SIGINT else lambda _number, _frame: None)
+
+# Thousands of collected tests stay until the end: the collector of garbage need not look through them again and again.
+gc.disable()
 
 EXPLORING = bool(os.environ.get("BENCHWRIGHT_EXPLORE"))
 
@@ -126,6 +130,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.gui)
         if "lab" in item.path.parts:
             item.add_marker(pytest.mark.lab)
+
+
+def pytest_collection_finish() -> None:
+    """Collect garbage from here on, among what the tests themselves make."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,5 +1,7 @@
 """A short probe for the tests of runs: a host is asked for the programs of a few suites alone, and not for twenty."""
 
+import os
+
 import pytest
 
 from suites import registry
@@ -11,12 +13,24 @@ NOT_ASKED_FOR = {
 }  # fmt: skip
 
 
+FEW = "BENCHWRIGHT_TEST_FEW_PROGRAMS"
+"""The variable that has the command line of a test ask for a few programs."""
+_every = registry.programs
+
+
+def few() -> tuple[Program, ...]:
+    """Return the programs of the suites that tests run."""
+    return tuple(program for program in _every() if not NOT_ASKED_FOR.intersection(program.names))
+
+
+def shorten_probe() -> None:
+    """Ask for a few programs in this process, if a test wants that."""
+    if FEW in os.environ:
+        registry.programs = few
+
+
 @pytest.fixture
 def few_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Look on hosts for what sysbench, fio, dd, iperf3 and a test's own suites run: a run starts each four times."""
-    every = registry.programs
-
-    def few() -> tuple[Program, ...]:
-        return tuple(program for program in every() if not NOT_ASKED_FOR.intersection(program.names))
-
     monkeypatch.setattr(registry, "programs", few)
+    monkeypatch.setenv(FEW, "1")

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from remote import probe
+from tests.short_probe import shorten_probe
 
 SCRIPT = Path(sys.executable).parent / "benchwright"
 """What pip installed."""
@@ -20,4 +21,5 @@ def shorten_watch() -> None:
 
 if __name__ == "__main__":
     shorten_watch()
+    shorten_probe()
     runpy.run_path(str(SCRIPT), run_name="__main__")

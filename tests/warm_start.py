@@ -26,6 +26,7 @@ from tempfile import TemporaryFile
 from typing import NoReturn
 
 from tests.printed_json import check_printed_json
+from tests.short_probe import shorten_probe
 from tests.short_watch import SCRIPT, shorten_watch
 
 HEAVY = ("app.report_image.report", "app.export", "remote.ssh.connect", "pandas", "scipy.stats")
@@ -118,6 +119,7 @@ def _become(words: list[str], environment: dict[str, str], folder: str, umask: i
     os.umask(umask)
     os.environ.clear()
     os.environ.update(environment)
+    shorten_probe()
     time.tzset()
     sys.argv = [str(SCRIPT), *words]
 

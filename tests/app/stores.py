@@ -104,4 +104,5 @@ def execute(store: Store, statement: str, *values: object) -> list[Any]:
 def record(store: Store, run_id: str, events: Iterable[Event]) -> None:
     with store.recorder(run_id) as recorder:
         for event in events:
-            recorder.record(event)
+            recorder.defer(event)
+        recorder.flush()

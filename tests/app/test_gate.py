@@ -268,12 +268,14 @@ def test_hostile_names_stay_text_in_every_output() -> None:
     assert "\x1b" not in gate_markdown(found) + gate_junit(found)
 
 
-@pytest.mark.parametrize("cov", [0.005, 0.02, 0.05, 0.1])
+@pytest.mark.parametrize("cov", [0.02, *(pytest.param(each, marks=pytest.mark.slow) for each in (0.005, 0.05, 0.1))])
 def test_at_most_one_in_twenty_comparisons_of_the_same_host_fails(cov: float) -> None:
     assert outcomes(cov, 200)[GateOutcome.FAIL] <= 10
 
 
-@pytest.mark.parametrize(("cov", "trials"), POWER)
+@pytest.mark.parametrize(
+    ("cov", "trials"), [pytest.param(*each, marks=pytest.mark.slow if each[1] > 30 else ()) for each in POWER]
+)
 def test_a_slowdown_of_10_percent_is_found_each_time(cov: float, trials: int) -> None:
     assert outcomes(cov, 50, factor=0.9, trials=trials)[GateOutcome.FAIL] == 50
 

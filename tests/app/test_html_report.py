@@ -104,12 +104,16 @@ def test_the_users_note_and_tags_are_in_each_report_if_they_are_kept(workstation
     as_json = benchwright(*call, "show", FIRST.run_id, "--json").json
     assert (as_json["note"], as_json["tags"]) == ("\n".join(note), ["cold", "upgrade"])
     for kept, more in ((True, "--no-redact"), (True, "--keep=texts"), (False, "--redact")):
-        for kind in ("html", "markdown", "ticket", "run-json"):
-            path = tmp_path / f"{kind}{more}"
-            redact = [] if kind == "run-json" and more == "--no-redact" else [more]
-            redact += ["--redact"] * (kind == "run-json" and more == "--keep=texts")
-            written = benchwright(*call, "export", FIRST.run_id, f"--{kind}", path, *redact)
-            assert written.status == DONE, written.err
+        paths = {kind: tmp_path / f"{kind}{more}" for kind in ("html", "markdown", "ticket")}
+        written = benchwright(
+            *call, "export", FIRST.run_id, more, *(f"--{kind}={path}" for kind, path in paths.items())
+        )
+        assert written.status == DONE, written.err
+        paths["run-json"] = tmp_path / f"run-json{more}"
+        redact = {"--no-redact": [], "--keep=texts": ["--redact", more]}.get(more, [more])
+        written = benchwright(*call, "export", FIRST.run_id, "--run-json", paths["run-json"], *redact)
+        assert written.status == DONE, written.err
+        for kind, path in paths.items():
             text = path.read_text().partition("application/gzip")[0].replace("\\*", "*")
             assert [each in text for each in (*note, "cold")] == [kept] * 3, (kind, more)
 

@@ -143,10 +143,10 @@ def test_an_import_without_a_date_is_marked_wherever_its_start_is_shown(tmp_path
     for words in (("list",), ("show", undated), ("compare", undated, dated)):
         assert len(marked.findall(call(library, *words))) == 1, words
     assert not marked.search(call(library, "show", dated))
-    for kind in ("html", "markdown", "ticket", "svg"):
-        for run, number in ((undated, 1), (dated, 0)):
-            report = tmp_path / f"{run}.{kind}"
-            call(library, "export", run, f"--{kind}", str(report))
+    for run, number in ((undated, 1), (dated, 0)):
+        reports = {kind: tmp_path / f"{run}.{kind}" for kind in ("html", "markdown", "ticket", "svg")}
+        call(library, "export", run, *(f"--{kind}={report}" for kind, report in reports.items()))
+        for kind, report in reports.items():
             assert len(marked.findall(report.read_text())) == number, kind
 
 

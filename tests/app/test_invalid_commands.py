@@ -44,7 +44,7 @@ def _events(run: str, host: str, factor: float, trust: Trust, *, stored: bool) -
     yield RunEnded(run, State.DONE, "")
 
 
-@pytest.fixture(params=[True, False], ids=["stored", "computed"])
+@pytest.fixture(params=[True, pytest.param(False, marks=pytest.mark.slow)], ids=["stored", "computed"])
 def command_line(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., str]:
     """Return the command line over a good, a doubtful and an invalid run, the last of which is the fastest."""
     library = Store(tmp_path / "library" / "runs.sqlite3")

@@ -25,7 +25,7 @@ from tests.messages import messages
 
 MESSAGES = messages("app", "test_kill_recovery")
 
-SPARSE = 59
+SPARSE = 97
 """Of how many places to die the short test tries one."""
 
 

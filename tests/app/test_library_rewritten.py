@@ -236,7 +236,7 @@ def kept(path: Path) -> dict[str, list[tuple[Any, ...]]]:
     return rows(path)
 
 
-@pytest.mark.parametrize("every", [9, pytest.param(1, marks=pytest.mark.slow)], ids=["some pages", "all pages"])
+@pytest.mark.parametrize("every", [29, pytest.param(1, marks=pytest.mark.slow)], ids=["some pages", "all pages"])
 @pytest.mark.parametrize(
     "break_", [garbage, *(pytest.param(each, marks=pytest.mark.slow) for each in (cut, cut_log, other_copied_over))]
 )

@@ -19,12 +19,22 @@ from app.store.store import Store
 from app.verdict import steps
 from app.verdict.stored import evidence_of
 from suites.verdict import Trust
-from tests.app.test_rejudge import NETWORK, REDACTED, SHARE, VALID, everything, upgraded, with_check, workstation
+from tests.app.test_rejudge import (
+    NETWORK,
+    REDACTED,
+    SHARE,
+    VALID,
+    everything,
+    judged_library,
+    upgraded,
+    with_check,
+    workstation,
+)
 from tests.checks_digest import CAPTURED
 from tests.messages import messages
 from tests.program import FAILED, benchwright
 
-__all__ = ["upgraded", "workstation"]
+__all__ = ["judged_library", "upgraded", "workstation"]
 
 MESSAGES = messages("app-store", "test_lost_evidence")
 
@@ -51,7 +61,13 @@ def changed(judged: list[JudgedRun]) -> list[str]:
     return [one.run for one in judged if one.differs or one.recall is not None]
 
 
-@pytest.mark.parametrize("statement", LOSSES.values(), ids=LOSSES.keys())
+@pytest.mark.parametrize(
+    "statement",
+    [
+        pytest.param(each, id=name, marks=pytest.mark.slow if name.startswith("half") else ())
+        for name, each in LOSSES.items()
+    ],
+)
 def test_lost_evidence_changes_no_verdict(upgraded: Workstation, statement: str) -> None:
     before = everything(upgraded)
     lose(upgraded, statement)

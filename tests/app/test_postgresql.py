@@ -449,7 +449,7 @@ def test_a_killed_server_loses_nothing_acknowledged_and_the_run_goes_on() -> Non
                 recorder.record(RunStarted(RUN, run_events.plan(), "2026-11-20T14:15:30+00:00"))
                 recorder.record(TrialStarted(run_events.trial(1), None))
                 index = failures = 0
-                for crash in range(3):
+                for crash in range(2):
                     killer = threading.Timer(0.2 + 0.13 * crash, server.kill)
                     killer.start()
                     while True:
@@ -468,7 +468,7 @@ def test_a_killed_server_loses_nothing_acknowledged_and_the_run_goes_on() -> Non
                     stored = {int(finding.id) for finding in store.load(RUN).findings}
                     assert set(acknowledged) <= stored
                     recorder.flush()
-                assert failures == 3
+                assert failures == 2
                 recorder.record(RunEnded(RUN, State.DONE))
                 recorder.verify()
             check_numbered(store, index)
@@ -718,7 +718,16 @@ def test_an_interrupted_copy_leaves_whole_runs_and_goes_on(url: ServerUrl, store
         assert {row.id for row in store.runs()} == set(runs)
 
 
-@pytest.mark.parametrize("cut", ["target", "source of a file", "source of a server", "source of an export", "deletion"])
+@pytest.mark.parametrize(
+    "cut",
+    [
+        "target",
+        pytest.param("source of a file", marks=pytest.mark.slow),
+        "source of a server",
+        "source of an export",
+        "deletion",
+    ],
+)
 def test_a_cut_ends_a_transfer_at_once_and_names_the_lost_side(
     postgresql: Server, proxy: Proxy, url: ServerUrl, tmp_path: Path, cut: str
 ) -> None:

@@ -67,15 +67,26 @@ def workstation(tmp_path: Path) -> Iterator[Workstation]:
     made.close()
 
 
+@pytest.fixture(scope="session")
+def judged_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the library as the present checks judged it, for each test to copy."""
+    folder: Path = tmp_path_factory.mktemp("judged")
+    captured(folder).close()
+    with closing(Workstation(folder / "captured.sqlite3", folder / "hosts.toml")) as made:
+        list(made.rejudge())
+        made.dismiss_recalls([SHORT])
+    return folder / "captured.sqlite3"
+
+
 @pytest.fixture
-def upgraded(workstation: Workstation, monkeypatch: pytest.MonkeyPatch) -> Workstation:
+def upgraded(judged_library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workstation]:
     """The library as the present checks judged it, opened by a program whose checks are later."""
-    list(workstation.rejudge())
-    workstation.dismiss_recalls([SHORT])
+    shutil.copyfile(judged_library, tmp_path / judged_library.name)
     for module in (steps, stored, rejudge, history_text):
         monkeypatch.setattr(module, "CHECKS_VERSION", CHECKS_VERSION + 1)
     monkeypatch.setattr("app.checks.version.CHECKS_VERSION", CHECKS_VERSION + 1)
-    return workstation
+    with closing(Workstation(tmp_path / judged_library.name, tmp_path / "hosts.toml")) as made:
+        yield made
 
 
 def with_check(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -116,7 +116,7 @@ def test_broken_lines_make_no_other_figures(text: str) -> None:
     is_whole = text in {LOSSY, COPY, *WHOLE}
     text = captured(text) if text in {*FOLDED, *WHOLE} else text
     bare = {one[1:] for one in figures(judged(text))}
-    for width in range(40, 131, 6):
+    for width in range(40, 131, 9):
         for blanks in (True, False):
             broken = folded(text, width, blanks=blanks)
             for shown in (broken, broken.replace("\n", "\n> ")) if broken != text else ():

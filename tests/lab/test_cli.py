@@ -17,6 +17,8 @@ from tests.messages import messages
 from tests.processes import processes_with
 from tests.program import BAD_INPUT, DONE, FAILED, Ran, benchwright, interrupted
 
+pytestmark = pytest.mark.usefixtures("few_programs")
+
 MESSAGES = messages("lab", "test_cli")
 
 PAGE = (Path(resources.__file__).parent / "help" / "formats.md").read_text(encoding="utf-8")

@@ -10,6 +10,8 @@ import pytest
 from tests.messages import messages
 from tests.program import BAD_INPUT, DONE, benchwright
 
+pytestmark = pytest.mark.usefixtures("few_programs")
+
 MESSAGES = messages("lab", "test_cli_findings")
 
 COPY = """\

@@ -6,10 +6,14 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
+
 from tests.lab.pam_host import PASSWORD, StartPam
 from tests.lab_sshd import LabHost
 from tests.messages import messages
 from tests.program import BENCHWRIGHT, DONE, FAILED, benchwright, environment
+
+pytestmark = pytest.mark.usefixtures("few_programs")
 
 MESSAGES = messages("lab", "test_cli_questions")
 

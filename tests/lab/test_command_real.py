@@ -18,6 +18,8 @@ from tests.lab_sshd import AnsweringAsker, LabHost
 from tests.messages import messages
 from tests.suites.captured_outputs import figures
 
+pytestmark = pytest.mark.usefixtures("few_programs")
+
 MESSAGES = messages("lab", "test_command_real")
 
 

@@ -20,6 +20,8 @@ from tests.messages import messages
 from tests.program import BAD_INPUT, BENCHWRIGHT, DONE, Ran, benchwright, environment
 from tests.terminal import terminal
 
+pytestmark = pytest.mark.usefixtures("few_programs")
+
 MESSAGES = messages("lab", "test_consent")
 
 PARTS = ("prepare", "before", "command", "clean_up")

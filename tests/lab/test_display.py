@@ -15,6 +15,8 @@ import pytest
 
 from tests.program import BENCHWRIGHT, environment
 
+pytestmark = pytest.mark.usefixtures("few_programs")
+
 XVFB = shutil.which("Xvfb")
 PATIENCE = 60.0
 WIDTH, HEIGHT = 1400, 900

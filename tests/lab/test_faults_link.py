@@ -109,7 +109,7 @@ def break_request(monkeypatch: pytest.MonkeyPatch) -> Break:
     return start
 
 
-@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("when", [pytest.param("before", marks=pytest.mark.slow), "after"])
 @pytest.mark.parametrize(
     "number", [pytest.param(number, marks=() if number in FEW else pytest.mark.slow) for number in range(2, MOST)]
 )

@@ -168,7 +168,10 @@ def works_in(process: Path, directory: Path) -> bool:
         return False
 
 
-@pytest.mark.parametrize("source", ["/dev/zero", "/dev/urandom", "prepared", "file"])
+@pytest.mark.parametrize(
+    "source",
+    ["/dev/zero", "file", *(pytest.param(each, marks=pytest.mark.slow) for each in ("/dev/urandom", "prepared"))],
+)
 def test_the_rate_is_dds_bytes_by_its_seconds(source: str, tmp_path: Path) -> None:
     values = complete_values(Dd(), {"input": source, "block_size": "1 MiB", "count": 64, "flush": "fdatasync"})
     prepare(Dd(), values, tmp_path)

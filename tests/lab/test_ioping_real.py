@@ -13,7 +13,7 @@ from suites.ioping import Ioping
 pytestmark = pytest.mark.skipif(shutil.which("ioping") is None, reason="ioping is not installed")
 
 
-@pytest.mark.parametrize("operation", ["read", "write"])
+@pytest.mark.parametrize("operation", ["read", pytest.param("write", marks=pytest.mark.slow)])
 def test_the_figure_is_the_one_on_the_screen_and_arrives_while_it_runs(operation: str, tmp_path: Path) -> None:
     values = complete_values(Ioping(), {"operation": operation, "count": 11, "interval": 0.3})
     (command,) = Ioping().commands(values, Context())

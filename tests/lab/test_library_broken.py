@@ -19,6 +19,8 @@ from tests.messages import messages
 from tests.program import BAD_INPUT, DONE, FAILED, benchwright
 from tests.small_disk import fill, small_disk
 
+pytestmark = pytest.mark.usefixtures("few_programs")
+
 MESSAGES = messages("lab", "test_library_broken")
 
 __all__ = ["library", "small_disk"]

@@ -107,7 +107,7 @@ def test_a_run_measures_watches_and_leaves_nothing(
 ) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()
-    steps = (make_step("sysbench-cpu", {**CPU, "time": 4}), make_step("fio", disk_values(disk)))
+    steps = (make_step("sysbench-cpu", {**CPU, "time": 2}), make_step("fio", disk_values(disk)))
     events = run(workstation, plan_of(*steps, host=host, trials=2))
 
     assert isinstance(events[-1], RunEnded)

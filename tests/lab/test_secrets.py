@@ -21,6 +21,8 @@ from tests.lab.probe_runs import workstation
 from tests.lab_sshd import PASSPHRASE, AnsweringAsker, LabHost
 from tests.processes import processes_with
 
+pytestmark = pytest.mark.usefixtures("few_programs")
+
 __all__ = ["workstation"]
 
 

@@ -110,7 +110,7 @@ def out_of(left: DetachedRun) -> dict[str, Path]:
 def test_a_killed_benchwright_loses_no_byte(
     workstation: Workstation, lab: LabHost, measuring: Measuring, host: str
 ) -> None:
-    measuring(host, count=150).kill_at(80)
+    measuring(host, count=100).kill_at(50)
     left = detached_runs(workstation)
     assert workstation.runs()[0].detached
     assert workstation.runs()[0].state is State.RUNNING
@@ -127,7 +127,7 @@ def test_a_killed_benchwright_loses_no_byte(
     (taken_up,) = [event for event in events if isinstance(event, TrialAttached)]
     assert len(taken_up.samples) >= 30
     assert (end(events).state, end(events).reason) == (State.DONE, "")
-    record = assert_whole(workstation, 1, 150)
+    record = assert_whole(workstation, 1, 100)
     assert workstation.output(record.summary.id, 1) == written
     assert workstation.detached_runs() == []
     assert_no_leftovers(lab.home if host == "lab" else Path.home())

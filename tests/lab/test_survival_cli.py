@@ -16,6 +16,8 @@ from tests.messages import messages
 from tests.program import BAD_INPUT, BENCHWRIGHT, DONE, FAILED, benchwright, environment
 from tests.terminal import terminal
 
+pytestmark = pytest.mark.usefixtures("few_programs")
+
 MESSAGES = messages("lab", "test_survival_cli")
 
 

@@ -54,10 +54,10 @@ def reported(events: list[Event]) -> list[str]:
 
 
 def test_a_killed_connection_loses_nothing(workstation: Workstation, lab: LabHost) -> None:
-    events = run(workstation, counting_plan(300), at_count(10, lab.cut))
+    events = run(workstation, counting_plan(150), at_count(10, lab.cut))
     assert (end(events).state, end(events).reason) == (State.DONE, "")
     assert states(events) == [LinkState.LOST, LinkState.RECONNECTING, LinkState.BACK]
-    record = assert_whole(workstation, 1, 300)
+    record = assert_whole(workstation, 1, 150)
     assert CONNECTION_LOST in [finding.id for finding in record.findings]
     assert_no_leftovers(lab.home)
 

@@ -114,7 +114,7 @@ def check_way(path: Path, name: str, expected: dict[str, list[str]]) -> None:
         assert (None if shown is None or shown == "none" else shown) == expected.get(keyword, [None])[0]
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(outer=st.lists(st.one_of(SETTINGS, BLOCKS), max_size=9), inner=INNER, globbed=INNER, name=NAMES)
 @example(
     outer=["Include {folder}/*.conf", "Host *", "User bob"], inner=[], globbed=["Host web", "User ada"], name="lab"

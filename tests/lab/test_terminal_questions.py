@@ -14,6 +14,8 @@ from tests.program import DONE, FAILED
 from tests.sudo_host import PASSWORD, StartSudoHost, files_with, start_sudo_host
 from tests.terminal import terminal
 
+pytestmark = pytest.mark.usefixtures("few_programs")
+
 MESSAGES = messages("lab", "test_terminal_questions")
 
 __all__ = ["make_loop", "start_sudo_host"]

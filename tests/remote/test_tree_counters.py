@@ -242,7 +242,7 @@ def test_a_child_that_ends_between_the_turns_of_its_parent_and_its_own_counts_on
 @pytest.mark.skipif(shutil.which("stress-ng") is None, reason="stress-ng is not installed")
 @pytest.mark.parametrize("script", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_stress_ng_which_erases_its_environment_is_counted(watched: Callable[..., Watched], *, script: bool) -> None:
-    words = "stress-ng --cpu 2 --cpu-method int64 -t 8 --times --metrics-brief"
+    words = "stress-ng --cpu 2 --cpu-method int64 -t 5 --times --metrics-brief"
     found = watched("sh", "-c", f"{words}; sleep 0.5; :", script=script)
     assert not any("stress-ng" in name for name in found.others)
     shares = found.samples["tool_cpu_user"]

@@ -90,7 +90,8 @@ def record(workstation: Workstation, *runs: Made) -> list[str]:
         ended = (made.started + timedelta(seconds=len(made.iops) * (SECONDS + 2))).isoformat(timespec="milliseconds")
         with patch("app.store.recorder.now", return_value=ended), recorder(workstation, made) as writing:
             for event in events(made):
-                writing.record(event)
+                writing.defer(event)
+            writing.flush()  # in one transaction, which takes a fifth of the time
     return [made.run_id for made in runs]
 
 

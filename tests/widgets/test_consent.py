@@ -22,6 +22,8 @@ from widgets.question_dialogs import ConsentDialog
 from widgets.questions import WindowAsker
 from widgets.wizard.measure_page import REVIEW, MeasurePage
 
+pytestmark = pytest.mark.usefixtures("few_programs")
+
 SHORT = ConsentQuestion(
     "nightly build",
     (

@@ -1,6 +1,8 @@
 """The window follows what another process writes to the library, and leaves the table as its user has arranged it."""
 
+import shutil
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -35,10 +37,25 @@ RUNS = [replace(FIRST, run_id=f"202601{day:02}-000000-00{day:02}", host=f"web-{d
 FIRST_RUN, LAST, MIDDLE, NEXT = (RUNS[at].run_id for at in (0, -1, 9, 8))
 
 
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a library with all runs, for each test to copy."""
+    path: Path = tmp_path_factory.mktemp("library") / "runs.sqlite3"
+    with closing(Workstation(path, path.with_name("hosts.toml"))) as made:
+        record(made, *RUNS)
+    return path
+
+
+@pytest.fixture
+def workstation(library: Path, tmp_path: Path) -> Iterator[Workstation]:
+    shutil.copyfile(library, tmp_path / library.name)
+    with closing(Workstation(tmp_path / library.name, tmp_path / "hosts.toml")) as made:
+        yield made
+
+
 @pytest.fixture
 def window(qtbot: QtBot, keep: Keep, workstation: Workstation, monkeypatch: pytest.MonkeyPatch) -> Iterator[MainWindow]:
     monkeypatch.setattr(library_digests, "INTERVAL", 0.05)
-    record(workstation, *RUNS)
     made = MainWindow(workstation)
     keep(made)
     made.show()

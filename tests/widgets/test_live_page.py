@@ -94,7 +94,7 @@ def test_samples_are_drawn_before_the_tool_ends(qtbot: QtBot, page: LivePage) ->
     summaries: list[str] = []
     page.summary_changed.connect(summaries.append)
     with qtbot.waitSignal(page.run_started, timeout=PATIENCE) as started:
-        page.start_run(plan_of(cpu(6)))
+        page.start_run(plan_of(cpu(4)))
     qtbot.waitUntil(lambda: drawn_points(page) > 0, timeout=PATIENCE)
     trial = model_of(page).current
     assert trial is not None

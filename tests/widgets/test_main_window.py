@@ -36,6 +36,8 @@ from widgets.run_strip import LineState, StripLine
 from widgets.theme import SPACE
 from widgets.wizard.measure_page import MeasurePage
 
+pytestmark = pytest.mark.usefixtures("few_programs")
+
 MESSAGES = messages("widgets", "test_main_window")
 
 LINE = StripLine("a", "web-1 · fio", "trial 2 of 6", LineState.RUNNING, figure="412k IOPS", left="4:10 left")
