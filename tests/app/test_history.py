@@ -245,7 +245,7 @@ def test_runs_of_other_parameters_are_left_out_and_counted(tmp_path: Path) -> No
     found = read_history(store, WANTED)
     assert len(found.points) == 5
     assert len(found.left_out) == 1
-    assert found.left_out[0].startswith("1 run of block_size")
+    assert found.left_out[0].startswith("1 run of bs")
     with pytest.raises(HistoryError, match="no metric “nothing”"):
         read_history(store, HistoryQuery(("web-1",), "nothing"))
 

@@ -197,7 +197,7 @@ def test_what_is_not_comparable_has_no_shift_and_says_why(qtbot: QtBot, keep: Ke
     pane = page.plots.distribution
     pane.kinds.setCurrentIndex(2)
     _settle(qtbot)
-    assert "block" in pane.note.text()
+    assert "bs 16 KiB" in pane.note.text()
     assert pane.note.isVisible()
     pane.kinds.setCurrentIndex(1)
     assert pane.note.text().startswith("Worst sample: A ")
