@@ -181,8 +181,11 @@ def iperf_formats(suite: Suite) -> tuple[OutputFormat, ...]:
         for one in by_text(output, command):
             seconds = max(ends, default=0.0)
             whole = seconds > 0 and one.parsed.complete  # else the rest may be missing in the text only
-            time = _whole_seconds(max(sent or ends, default=0.0))  # the intervals may be cut, the summary is not
-            stated = {"time": time, **one.stated} if time >= 1 else one.stated
+            ran = max(sent or ends, default=0.0)  # the intervals may be cut, the summary is not
+            time = _planned_seconds(ran)
+            stated = {"time": time, **one.stated} if ran >= 1 or whole else one.stated
+            if whole and _COUNTED.search(command or ""):
+                stated |= {"time": round(seconds, 2)}
             yield replace(one, stated=stated, seconds=seconds + _omitted(one.stated) if whole else None)
 
     def read_documents(output: str, command: str | None) -> Iterable[ToolOutput]:
@@ -200,6 +203,9 @@ def iperf_formats(suite: Suite) -> tuple[OutputFormat, ...]:
             stated |= _own_host(str(connected.get("local_host")), str(connected.get("remote_host")))
         if parsed.figures:
             seconds = _number(test.get("duration"))
+            if ran := _counted_seconds(test, object_in(content, "end")):
+                seconds = ran
+                stated |= {"time": round(ran, 2)}
             one = ToolOutput(suite.id, parsed, stated, seconds=seconds + _omitted(stated) if seconds else None)
             yield from noted((one,), _document_contradictions(content))
 
@@ -231,6 +237,18 @@ def iperf_formats(suite: Suite) -> tuple[OutputFormat, ...]:
             begun=start_in(rf"^\[ *\d{{1,6}}\] local .{{1,300}} on {DATE} {CLOCK}(?: \({ZONE}\))?"),
         ),
     )
+
+
+_COUNTED = re.compile(r"\s(?:-[46ud1RVJi]*[nkF]|--(?:bytes|num|blockcount|file)[= ])")
+"""An option of a test that ends after bytes, blocks or a file: it has no planned time."""
+
+
+def _counted_seconds(test: Mapping[str, Any], end: Mapping[str, Any]) -> float:
+    """Return the seconds that a test ran which ends after bytes, blocks or a file; 0 for one that ends by time."""
+    of_file = any("diskfile" in one for one in objects_in(end, "streams"))
+    if not (of_file or _number(test.get("bytes")) or _number(test.get("blocks"))):
+        return 0.0
+    return max((_number(object_in(end, name).get("seconds")) or 0.0 for name in _TOTALS), default=0.0)
 
 
 _EVENTS = frozenset({"start", "interval", "end", "error", "server_output_text", "server_output_json"})
@@ -369,9 +387,12 @@ def _inferred(parsed: ParsedTrial, stated: Values) -> dict[str, Value]:
     return found
 
 
-def _whole_seconds(seconds: float) -> float:
-    """Return a runtime in whole seconds, at most the longest that iperf3 takes; without one (-t 0) it runs on."""
-    return float(min(round(seconds), LONGEST))
+def _planned_seconds(ran: float) -> float:
+    """Return the runtime, at most the longest that iperf3 takes (-t 0 runs on): in whole seconds, unless it ended amid
+    one, as after bytes, blocks or a file.
+    """
+    whole = float(min(round(ran), LONGEST))
+    return whole if 0.95 * whole <= ran and whole else ran
 
 
 def _megabits(rate: float) -> float:

@@ -243,3 +243,32 @@ def test_a_number_before_a_line_of_dd_is_no_count_of_bytes(mark: str) -> None:
     found = recognise(f"{mark}536870912 bytes (537 MB, 512 MiB) copied, 0.81803 s, 656 MB/s").found
     copied = [each.value for one in found for each in one.output.parsed.figures if each.metric.name == "copied"]
     assert copied in ([], [536870912.0])
+
+
+_IPERF3_BY_BYTES = """$ iperf3 {options}
+Connecting to host 10.0.0.2, port 5201
+[  5] local 10.0.0.1 port 59086 connected to 10.0.0.2 port 5201
+[ ID] Interval           Transfer     Bitrate         Retr
+[  5]   0.00-{seconds}   sec  {size} MBytes  {rate} Mbits/sec    1             sender
+[  5]   0.00-{seconds}   sec  {size} MBytes  {rate} Mbits/sec                  receiver
+
+iperf Done.
+"""
+
+
+@pytest.mark.parametrize("options", ["-c 10.0.0.2 -n 20M", "-c 10.0.0.2 -uk 3000", "-c 10.0.0.2 -F data", ""])
+@pytest.mark.parametrize(("seconds", "rate"), [("5.56", "30.2"), ("0.56", "300")])
+def test_an_iperf3_test_that_ends_by_bytes_has_no_planned_time(options: str, seconds: str, rate: str) -> None:
+    text = _IPERF3_BY_BYTES.format(options=options, seconds=seconds, size="20.0", rate=rate)
+    (one,) = outputs(text if options else text.partition("\n")[2])
+    found = {each.id: each for each in one.verdict.findings}
+    assert "ended-early" not in found
+    assert ("too-brief" in found) == (seconds == "0.56")
+
+
+def test_a_document_of_iperf3_that_ends_by_bytes_has_its_real_time() -> None:
+    content = json.loads(captured("iperf3/3.12/tcp_json"))
+    content["start"]["test_start"] |= {"duration": 0, "bytes": 15728640}
+    (one,) = outputs(json.dumps(content))
+    assert one.found.output.seconds == pytest.approx(content["end"]["sum_received"]["seconds"], rel=0.05)
+    assert one.found.output.stated["time"] == pytest.approx(one.found.output.seconds, abs=0.01)
