@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -176,17 +176,8 @@ def iperf_formats(suite: Suite) -> tuple[OutputFormat, ...]:
         output = direction + _without_text_beside(output)
         lines = (line for line in output.splitlines() if "(omitted)" not in line)
         rows = [match for line in lines if (match := _PRINTED_ROW.match(line))]
-        ends = [float(match["stop"]) for match in rows]
-        sent = [float(match["stop"]) for match in rows if match["end_"] != RECEIVER]  # the receiver's are longer
         for one in by_text(output, command):
-            seconds = max(ends, default=0.0)
-            whole = seconds > 0 and one.parsed.complete  # else the rest may be missing in the text only
-            ran = max(sent or ends, default=0.0)  # the intervals may be cut, the summary is not
-            time = _planned_seconds(ran)
-            stated = {"time": time, **one.stated} if ran >= 1 or whole else one.stated
-            if whole and _COUNTED.search(command or ""):
-                stated |= {"time": round(seconds, 2)}
-            yield replace(one, stated=stated, seconds=seconds + _omitted(one.stated) if whole else None)
+            yield _timed(one, rows, counted=_COUNTED.search(command or "") is not None)
 
     def read_documents(output: str, command: str | None) -> Iterable[ToolOutput]:
         for content in _tests(output):
@@ -202,10 +193,9 @@ def iperf_formats(suite: Suite) -> tuple[OutputFormat, ...]:
         for connected in objects_in(start, "connected")[:1]:
             stated |= _own_host(str(connected.get("local_host")), str(connected.get("remote_host")))
         if parsed.figures:
-            seconds = _number(test.get("duration"))
-            if ran := _counted_seconds(test, object_in(content, "end")):
-                seconds = ran
-                stated |= {"time": round(ran, 2)}
+            ran, by_time = _counted_time(test, object_in(content, "end"))
+            stated |= by_time
+            seconds = ran or _number(test.get("duration"))
             one = ToolOutput(suite.id, parsed, stated, seconds=seconds + _omitted(stated) if seconds else None)
             yield from noted((one,), _document_contradictions(content))
 
@@ -243,12 +233,13 @@ _COUNTED = re.compile(r"\s(?:-[46ud1RVJi]*[nkF]|--(?:bytes|num|blockcount|file)[
 """An option of a test that ends after bytes, blocks or a file: it has no planned time."""
 
 
-def _counted_seconds(test: Mapping[str, Any], end: Mapping[str, Any]) -> float:
-    """Return the seconds that a test ran which ends after bytes, blocks or a file; 0 for one that ends by time."""
+def _counted_time(test: Mapping[str, Any], end: Mapping[str, Any]) -> tuple[float, dict[str, Value]]:
+    """Return the seconds that a test ran which ends after bytes, blocks or a file, and its time; else 0 and nothing."""
     of_file = any("diskfile" in one for one in objects_in(end, "streams"))
     if not (of_file or _number(test.get("bytes")) or _number(test.get("blocks"))):
-        return 0.0
-    return max((_number(object_in(end, name).get("seconds")) or 0.0 for name in _TOTALS), default=0.0)
+        return 0.0, {}
+    ran = max((_number(object_in(end, name).get("seconds")) or 0.0 for name in _TOTALS), default=0.0)
+    return ran, {"time": round(ran, 2)} if ran else {}
 
 
 _EVENTS = frozenset({"start", "interval", "end", "error", "server_output_text", "server_output_json"})
@@ -385,6 +376,18 @@ def _inferred(parsed: ParsedTrial, stated: Values) -> dict[str, Value]:
         least = 0.0 if sent else DEFAULT_RATE / _NEAR  # a received rate may be lower than the requested one
         found["bitrate"] = _megabits(most if least < most < DEFAULT_RATE * _NEAR else 0.0)
     return found
+
+
+def _timed(one: ToolOutput, rows: Sequence[re.Match[str]], *, counted: bool) -> ToolOutput:
+    """Return a result with the times of its rows; `counted`: bytes, blocks or a file ended it."""
+    sent = [float(row["stop"]) for row in rows if row["end_"] != RECEIVER]  # the receiver's are longer
+    seconds = max((float(row["stop"]) for row in rows), default=0.0)
+    whole = seconds > 0 and one.parsed.complete  # else the rest may be missing in the text only
+    ran = max(sent, default=seconds)  # the intervals may be cut, the summary is not
+    stated = {"time": _planned_seconds(ran), **one.stated} if ran >= 1 or whole else dict(one.stated)
+    if whole and counted:
+        stated["time"] = round(seconds, 2)
+    return replace(one, stated=stated, seconds=seconds + _omitted(one.stated) if whole else None)
 
 
 def _planned_seconds(ran: float) -> float:

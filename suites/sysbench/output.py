@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from suites.base import Command, Context, version_of
+from suites.base import Command, Context, RateLimit, version_of
 from suites.command_line import CommandSyntax
 from suites.facts import Facts, cpus_for
 from suites.line_parser import MAXIMUM_FAILURES, LineParser
@@ -250,6 +250,15 @@ PERCENTILE = count_parameter(
 )
 
 LATENCIES = (LATENCY_MEAN, latency_percentile(int(PERCENTILE.default)), LATENCY_MAXIMUM)
+
+
+def requested_rate(values: Values, metric: str) -> RateLimit | None:
+    """Return the rate of events that --rate requested of a test, whose `metric` counts them; None if it did not.
+
+    It is no parameter: only the output of a test that ran elsewhere states it.
+    """
+    rate = float(values.get("rate") or 0)
+    return RateLimit(metric, rate) if rate else None
 
 
 def is_old(context: Context) -> bool:

@@ -272,3 +272,36 @@ def test_a_document_of_iperf3_that_ends_by_bytes_has_its_real_time() -> None:
     (one,) = outputs(json.dumps(content))
     assert one.found.output.seconds == pytest.approx(content["end"]["sum_received"]["seconds"], rel=0.05)
     assert one.found.output.stated["time"] == pytest.approx(one.found.output.seconds, abs=0.01)
+
+
+_SYSBENCH_RATED = """sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)
+
+Number of threads: 2
+Target transaction rate: {rate}/sec
+
+{before}
+General statistics:
+    total time:                          5.0010s
+    total number of events:              149636
+
+Threads fairness:
+    events (avg/stddev):           74818.0000/5406.00
+    execution time (avg/stddev):   2.8052/0.77
+"""
+_OF_TEST = {
+    "cpu": "Prime numbers limit: 10000\n\nCPU speed:\n    events per second: 29921.22",
+    "threads": "",
+    "memory": "  block size: 4KiB\n  total size: 8192MiB\n  operation: read\n  scope: global\n\n"
+    "Total operations: 149636 (29917.18 per second)\n\n584.52 MiB transferred (116.86 MiB/sec)\n",
+    "fileio": "Extra file open flags: directio\n4 files, 16MiB each\n64MiB total file size\nBlock size 16KiB\n"
+    "Doing random r/w test\n\nFile operations:\n    reads/s:  17950.00\n    writes/s:  11966.00\n    fsyncs/s:  0.00\n",
+}
+
+
+@pytest.mark.parametrize("test", _OF_TEST)
+@pytest.mark.parametrize(("rate", "is_limit"), [(30_000, True), (60_000, False)])
+def test_the_requested_rate_of_sysbench_limits_it(test: str, rate: int, is_limit: bool) -> None:  # noqa: FBT001
+    command = f"$ sysbench {test} --threads=2 --time=5 --rate={rate} run\n"
+    (one,) = outputs(command + _SYSBENCH_RATED.format(rate=rate, before=_OF_TEST[test]))
+    assert ("limited by the requested rate" in one.verdict.summary) == is_limit
+    assert "Total size" not in one.verdict.summary
