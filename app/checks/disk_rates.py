@@ -53,13 +53,21 @@ def _pairs(trial: TrialEvidence) -> Iterator[tuple[Labels, float, float, Unit]]:
             yield figure.labels, figure.value, rate.value, rate.metric.unit
 
 
+def _half_unit(value: float) -> float:
+    """Return half a unit of the last digit of a count that may be printed as ``2.1k`` or ``1.3M``; 0 for any other."""
+    for power in (1e6, 1e3):
+        if value >= power:
+            return 0.05 * power if value % (0.1 * power) == 0 else 0.0
+    return 0.0
+
+
 def _other_block(trial: TrialEvidence) -> CheckOutcome | None:
     block = trial.values.get("block_size")
     if not trial.done or not trial.suite.uniform or not isinstance(block, int) or trial.values.get("block_sizes"):
         return None
     for at, ios, rate, unit in _pairs(trial):
         given = convert(rate, unit, Unit.BYTES_PER_SECOND)
-        deviation = abs(ios * block / given - 1)
+        deviation = max(0.0, abs(ios * block - given) - _half_unit(ios) * block) / given
         if deviation > SAME_RATE:
             reported = quantity(given, Unit.BYTES_PER_SECOND)
             expected = quantity(ios * block, Unit.BYTES_PER_SECOND)

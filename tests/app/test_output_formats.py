@@ -300,7 +300,7 @@ _OF_TEST = {
 
 @pytest.mark.parametrize("test", _OF_TEST)
 @pytest.mark.parametrize(("rate", "is_limit"), [(30_000, True), (60_000, False)])
-def test_the_requested_rate_of_sysbench_limits_it(test: str, rate: int, is_limit: bool) -> None:  # noqa: FBT001
+def test_the_requested_rate_of_sysbench_limits_it(test: str, rate: int, is_limit: bool) -> None:  # noqa: FBT001 (one of a table)
     command = f"$ sysbench {test} --threads=2 --time=5 --rate={rate} run\n"
     (one,) = outputs(command + _SYSBENCH_RATED.format(rate=rate, before=_OF_TEST[test]))
     assert ("limited by the requested rate" in one.verdict.summary) == is_limit
