@@ -7,6 +7,7 @@ from app.checks.network import on_network_file_system, only_link, over
 from suites.checks import CheckOutcome, NotChecked, after_check
 from suites.evidence import TrialCheck, TrialEvidence
 from suites.facts import known
+from suites.identities import SLACK
 from suites.outputs import OPEN_LOOP
 from suites.quantities import quantity, share_text
 from suites.units import Unit, convert
@@ -67,8 +68,8 @@ def _other_block(trial: TrialEvidence) -> CheckOutcome | None:
         return None
     for at, ios, rate, unit in _pairs(trial):
         given = convert(rate, unit, Unit.BYTES_PER_SECOND)
-        deviation = max(0.0, abs(ios * block - given) - _half_unit(ios) * block) / given
-        if deviation > SAME_RATE:
+        deviation = abs(ios * block / given - 1)
+        if deviation > max(SAME_RATE, _half_unit(ios) / ios + SLACK if ios else 0.0):
             reported = quantity(given, Unit.BYTES_PER_SECOND)
             expected = quantity(ios * block, Unit.BYTES_PER_SECOND)
             operation = dict(at).get("operation", "all")
