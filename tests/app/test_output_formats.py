@@ -305,3 +305,44 @@ def test_the_requested_rate_of_sysbench_limits_it(test: str, rate: int, is_limit
     (one,) = outputs(command + _SYSBENCH_RATED.format(rate=rate, before=_OF_TEST[test]))
     assert ("limited by the requested rate" in one.verdict.summary) == is_limit
     assert "Total size" not in one.verdict.summary
+
+
+_REDIS_OF = """====== {test} ======
+  50000 requests completed in 0.25 seconds
+  20 parallel clients
+  3 bytes payload
+  keep alive: 1
+
+Summary:
+  throughput summary: 200000.00 requests per second
+  latency summary (msec):
+          avg       min       p50       p95       p99       max
+        1.486     0.080     0.527     5.783     7.151     9.167
+"""
+_REDIS_BRIEF = {
+    "-q": "SET: 26881.72 requests per second, p50=0.599 msec\nGET: 23041.47 requests per second, p50=0.615 msec\n",
+    "--csv": '"test","rps","avg_latency_ms","min_latency_ms","p50_latency_ms","p95_latency_ms","p99_latency_ms",'
+    '"max_latency_ms"\n"SET","26881.72","1.8","0.064","0.599","7.5","12.4","22.6"\n'
+    '"GET","23041.47","1.8","0.064","0.615","7.5","12.4","22.6"\n',
+}
+
+
+def test_each_test_of_a_redis_command_has_its_options() -> None:
+    tests = ("PING_INLINE", "SET", "GET")
+    command = "$ redis-benchmark -t ping,set,get -n 50000 -P 16 -r 10000 -c 20\n"
+    found = outputs(command + "".join(_REDIS_OF.format(test=test) for test in tests))
+    stated = [one.found.output.stated for one in found]
+    assert [(one["test"], one["pipeline"], one["keyspace"]) for one in stated] == [
+        (test.lower(), 16, 10_000) for test in tests
+    ]
+
+
+@pytest.mark.parametrize("option", _REDIS_BRIEF)
+def test_the_brief_forms_of_redis_are_read(option: str) -> None:
+    found = outputs(f"$ redis-benchmark -t set,get -P 4 {option}\n{_REDIS_BRIEF[option]}")
+    values = [{one.metric.name: one.value for one in each.found.output.parsed.figures} for each in found]
+    assert [(one["requests_per_second"], one["latency_p50"]) for one in values] == [
+        (26881.72, 0.599),
+        (23041.47, 0.615),
+    ]
+    assert [one.found.output.stated["pipeline"] for one in found] == [4, 4]
