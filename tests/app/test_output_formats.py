@@ -341,8 +341,45 @@ def test_each_test_of_a_redis_command_has_its_options() -> None:
 def test_the_brief_forms_of_redis_are_read(option: str) -> None:
     found = outputs(f"$ redis-benchmark -t set,get -P 4 {option}\n{_REDIS_BRIEF[option]}")
     values = [{one.metric.name: one.value for one in each.found.output.parsed.figures} for each in found]
-    assert [(one["requests_per_second"], one["latency_p50"]) for one in values] == [
-        (26881.72, 0.599),
-        (23041.47, 0.615),
-    ]
+    rates = [(one["requests_per_second"], one["latency_p50"]) for one in values]
+    assert rates == [(26881.72, 0.599), (23041.47, 0.615)]
     assert [one.found.output.stated["pipeline"] for one in found] == [4, 4]
+
+
+def test_what_hyperfine_ignored_has_no_figure() -> None:
+    text = "Benchmark 1: {}\n  Time (mean ± σ):      31.2 ms ±   0.4 ms    [User: 12.1 ms, System: 3.1 ms]\n"
+    failed, done = outputs(f"{text.format('false')}\n  Warning: Ignoring non-zero exit code.\n{text.format('true')}")
+    assert "exit code" in " ".join(finding.measured for finding in failed.verdict.findings)
+    assert not failed.found.output.parsed.figures
+    assert done.found.output.parsed.figures
+
+
+_WRK = """Running 1m test @ http://10.0.0.2/
+  8 threads and 128 connections
+  Thread Stats   Avg      Stdev     Max   +/- Stdev
+    Latency   210.88ms  289.85ms   3.79s    84.62%
+    Req/Sec    75.44     40.51   260.00     67.23%
+  {count} requests in {seconds}, 5.51MB read
+Requests/sec: {rate}
+Transfer/sec: {transfer}B
+"""
+
+
+@pytest.mark.parametrize(
+    ("count", "seconds", "rate", "contradicts"),
+    [
+        ("35951", "307445734491.24m", "0.00", True),
+        ("35951", "1.00m", "599.18", False),
+        ("**35951**", "**1.00m**", "599.18", False),
+    ],
+)
+def test_the_summary_of_wrk_is_read_in_bold_and_agrees_with_its_plan(
+    count: str,
+    seconds: str,
+    rate: str,
+    contradicts: bool,  # noqa: FBT001 (one of a table)
+) -> None:
+    (one,) = outputs(_WRK.format(count=count, seconds=seconds, rate=rate, transfer=rate))
+    assert ("35951 requests in 307445734491.24m" in str(one.verdict.findings)) == contradicts
+    figures = [each.value for each in one.found.output.parsed.figures if each.metric.name == "total_requests"]
+    assert figures == [35951.0]
