@@ -383,3 +383,58 @@ def test_the_summary_of_wrk_is_read_in_bold_and_agrees_with_its_plan(
     assert ("35951 requests in 307445734491.24m" in str(one.verdict.findings)) == contradicts
     figures = [each.value for each in one.found.output.parsed.figures if each.metric.name == "total_requests"]
     assert figures == [35951.0]
+
+
+_PGBENCH = """pgbench (15.18)
+transaction type: {kind}
+scaling factor: 1
+query mode: simple
+number of clients: 2
+number of threads: 1
+duration: 60 s
+number of transactions actually processed: 108096
+{lines}latency average = 1.110 ms
+{connecting}
+tps = 1801.608271 ({rate})
+"""
+_OF_SCRIPTS = """SQL script {number}: <builtin: {name}>
+ - weight: 1 (targets 50.0% of total)
+ - 54048 transactions (50.0% of total, tps = 900.800000)
+ - latency average = {mean} ms
+ - latency stddev = 0.651 ms
+"""
+
+
+def _pgbench(kind: str, lines: str = "", *, connects: bool = False) -> JudgedOutput:
+    connecting = "average connection time = 0.163 ms" if connects else "initial connection time = 3.691 ms"
+    rate = "including reconnection times" if connects else "without initial connection time"
+    scripts = [_OF_SCRIPTS.format(number=1, name="select only", mean="0.097")]
+    scripts.append(_OF_SCRIPTS.format(number=2, name="simple update", mean="2.099"))
+    text = _PGBENCH.format(kind=kind, lines=lines, connecting=connecting, rate=rate)
+    (one,) = outputs(text + ("".join(scripts) if kind == "multiple scripts" else ""))
+    return one
+
+
+def _value(one: JudgedOutput, metric: str) -> list[float]:
+    return [each.value for each in one.found.output.parsed.figures if each.metric.name == metric]
+
+
+def test_the_scripts_of_pgbench_are_figures_beside_those_of_all() -> None:
+    one = _pgbench("multiple scripts")
+    assert _value(one, "latency_mean") == [1.11]
+    assert _value(one, "script_rate") == [900.8, 900.8]
+    assert _value(one, "script_latency_mean") == [0.097, 2.099]
+    assert not {"figures-contradict", "pgbench-contended"} & {each.id for each in one.verdict.findings}
+
+
+@pytest.mark.parametrize(("kind", "is_contended"), [("own.sql", False), ("<builtin: TPC-B (sort of)>", True)])
+def test_only_the_script_that_updates_branches_contends_for_them(kind: str, is_contended: bool) -> None:  # noqa: FBT001 (one of a table)
+    assert ("pgbench-contended" in {each.id for each in _pgbench(kind).verdict.findings}) == is_contended
+
+
+def test_pgbench_names_reconnections_and_what_was_above_the_latency_limit() -> None:
+    one = _pgbench(
+        "own.sql", "number of transactions above the 20.0 ms latency limit: 26/108096 (0.024%)\n", connects=True
+    )
+    assert (_value(one, "late_transactions"), _value(one, "connection_time_mean")) == ([26.0], [0.163])
+    assert "pgbench-reconnects" in {each.id for each in one.verdict.findings}
