@@ -35,8 +35,9 @@ _ROW = r"\[[ *]{0,3}(?:\d{1,6}|SUM)\](?:\[[TR]X-[CS]\])? +\d+\.\d+- *\d+\.\d+ +s
 _FIRST = re.compile(r"Connecting to host \S+, port \d{1,5}|Server listening on \d{1,5}(?: |$)")
 _LINE = re.compile(
     rf"\[ ID\](?:\[Role\])? Interval +Transfer|{_ROW}|\[ {{0,3}}\d{{1,6}}\] Sent \d|CPU Utilization: local/|"
-    r"(?:snd|rcv)_tcp_congestion "
+    r"(?:snd|rcv)_tcp_congestion |iperf3: (?:parameter )?error - "
 )
+_ERROR = re.compile(r"^iperf3: (?:parameter )?error - ([^\n]{1,200})", re.MULTILINE)
 _WORDS = (
     r"sec|\d+(?:\.\d+)?|[KMGT]?Bytes(?:/sec)?|[KMGT]?bits/sec|ms|-?\d+/ *\d+|\(\S{1,12}%\)|\(omitted\)|sender|receiver|"
     r"Interval|Transfer|Bitrate|Bandwidth|Retr|Cwnd|Jitter|Lost/Total|Total|Datagrams"
@@ -177,7 +178,9 @@ def iperf_formats(suite: Suite) -> tuple[OutputFormat, ...]:
         lines = (line for line in output.splitlines() if "(omitted)" not in line)
         rows = [match for line in lines if (match := _PRINTED_ROW.match(line))]
         for one in by_text(output, command):
-            yield _timed(one, rows, counted=_COUNTED.search(command or "") is not None)
+            timed = _timed(one, rows, counted=_COUNTED.search(command or "") is not None)
+            error = None if rows or one.parsed.figures or _FIRST.search(output) else _ERROR.search(output)
+            yield timed if error is None else replace(timed, undecided=f"iperf3 failed: {error[1].strip()}.")
 
     def read_documents(output: str, command: str | None) -> Iterable[ToolOutput]:
         for content in _tests(output):
@@ -192,7 +195,7 @@ def iperf_formats(suite: Suite) -> tuple[OutputFormat, ...]:
         stated |= _port(start)
         for connected in objects_in(start, "connected")[:1]:
             stated |= _own_host(str(connected.get("local_host")), str(connected.get("remote_host")))
-        if parsed.figures:
+        if parsed.figures or "error" in content:
             ran, by_time = _counted_time(test, object_in(content, "end"))
             stated |= by_time
             seconds = ran or _number(test.get("duration"))

@@ -438,3 +438,31 @@ def test_pgbench_names_reconnections_and_what_was_above_the_latency_limit() -> N
     )
     assert (_value(one, "late_transactions"), _value(one, "connection_time_mean")) == ([26.0], [0.163])
     assert "pgbench-reconnects" in {each.id for each in one.verdict.findings}
+
+
+_BUSY = "the server is busy running a test. try again later"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps({"start": {"connected": [], "version": "iperf 3.12"}, "intervals": [], "end": {}, "error": _BUSY}),
+        f"iperf3: error - {_BUSY}\n",
+        f"$ iperf3 -c 10.0.0.2 -t 2\niperf3: error - {_BUSY}\n",
+    ],
+)
+def test_an_error_of_iperf3_alone_is_named(text: str) -> None:
+    (one,) = outputs(text)
+    assert "iperf3" in one.found.format
+    assert _BUSY in one.verdict.summary + str(one.verdict.findings)
+
+
+def test_what_is_left_out_of_an_output_is_named() -> None:
+    line = "[ {}s] threads: 16, tps: {}, reads: 1.00, writes: 1.00, response time: 60.10ms (95%), errors: 0.00, "
+    live = "".join(
+        f"{line.format(*each)}reconnects:  0.00\n" for each in ((11, "18446842801212211200.00"), (12, 1385.03))
+    )
+    (one,) = outputs(live)
+    assert any("18446842801212211200.00" in note for note in one.found.output.parsed.notes)
+    (one,) = outputs("goos: linux\nBenchmarkSort/a-2  \t   33440\t      2328 ns/op\t        42.50 foo/op\nPASS\n")
+    assert any("foo/op" in note for note in one.found.output.parsed.notes)
