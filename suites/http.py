@@ -252,8 +252,8 @@ def _contradictions(text: str) -> Iterator[tuple[str, str]]:
     planned, summary = re.search(rf"Running {_T} test @ ", text), _REQUESTS.search(text)
     if planned is None or summary is None:
         return
-    asked, took = (float(one[at]) * _MILLISECONDS[one[at + 1]] for one, at in ((planned, 1), (summary, 2)))
-    if took > LONGEST_TEST * asked:
+    asked, elapsed = (float(one[at]) * _MILLISECONDS[one[at + 1]] for one, at in ((planned, 1), (summary, 2)))
+    if elapsed > LONGEST_TEST * asked:
         yield "", f"{summary[1]} requests in {summary[2]}{summary[3]}, in a test of {planned[1]}{planned[2]}"
 
 

@@ -71,6 +71,7 @@ _NUMBERS = tuple(
         (TPS, rf"tps = {_N} \(including reconnection times\)"),
     )
 )
+_LIMIT = re.compile(r"number of transactions above the ([\d.,]{1,20}) ms latency limit: ")
 _OF_SCRIPT = re.compile(r"SQL script (\d{1,4}): (?:<builtin: )?(.{1,60}?)>?")
 """Begins the lines of one script, which have the form of those of all."""
 
@@ -135,6 +136,7 @@ class PgbenchParser(LineParser):
     _has_others: bool = False
     _logged: int | None = None
     _script: str = ""
+    _limit: str = ""
     _of_scripts: dict[tuple[str, Metric], float] = field(default_factory=dict)
 
     def _result(self, exit_status: int | None) -> ParsedTrial:
@@ -160,6 +162,7 @@ class PgbenchParser(LineParser):
             figures += tuple(Figure(metric, value, labels(script=name)) for (name, metric), value in of_scripts)
         lost = found.get(FAILED, 0)
         remarks = [f"{lost:,.0f} transactions failed; the rate counts only the others."] if lost else []
+        remarks += [f"{found[LATE]:,.0f} transactions took longer than {self._limit} ms."] if found.get(LATE) else []
         remarks += self._log_notes(found)
         return ParsedTrial(figures, tuple(self._samples), (*notes, *remarks), not notes, self._version_text())
 
@@ -201,6 +204,8 @@ class PgbenchParser(LineParser):
     def _take_summary(self, line: str) -> None:
         is_rate = _RATE_LINE.match(line) is not None
         self._has_rate |= is_rate
+        if match := _LIMIT.match(line):
+            self._limit = match[1]
         self._has_others |= not is_rate and bool(line)
         for metric, pattern in _NUMBERS:
             if (self._summed_up or is_rate) and (match := pattern.fullmatch(line)):
