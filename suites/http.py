@@ -1,6 +1,7 @@
 """wrk: HTTP requests per second of nginx started for the test, or of a URL."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from suites.base import Command, Context, Effect, EffectKind, Estimate, StepCheck, StepEvidence, Suite, TestedTool
@@ -9,7 +10,7 @@ from suites.command_line import CommandSyntax, Respelled, Words
 from suites.dd.output import ELAPSED
 from suites.equivalents import Traits
 from suites.facts import Facts, cpus_for
-from suites.identities import Identities, PrintedLine, Product, in_text
+from suites.identities import Identities, PrintedLine, Product
 from suites.iperf3.link import is_loopback
 from suites.line_parser import LineParser
 from suites.oltp.server import SAME_HOST, SERVER, is_named, is_started_here, server_version
@@ -241,6 +242,21 @@ _IDENTITIES = Identities(
 """Identities of wrk's summary."""
 
 
+LONGEST_TEST = 100.0
+"""Times its planned duration that no test of wrk takes; beyond it, the clock stepped."""
+
+
+def _contradictions(text: str) -> Iterator[tuple[str, str]]:
+    """Yield what contradicts itself in the output of a test: among its figures, and its time with its plan."""
+    yield from _IDENTITIES.contradictions(text)
+    planned, summary = re.search(rf"Running {_T} test @ ", text), _REQUESTS.search(text)
+    if planned is None or summary is None:
+        return
+    asked, elapsed = (float(one[at]) * _MILLISECONDS[one[at + 1]] for one, at in ((planned, 1), (summary, 2)))
+    if elapsed > LONGEST_TEST * asked:
+        yield "", f"{summary[1]} requests in {summary[2]}{summary[3]}, in a test of {planned[1]}{planned[2]}"
+
+
 class Http(Suite):
     """wrk. Each connection sends a request when the reply to the last one is there."""
 
@@ -275,7 +291,7 @@ class Http(Suite):
             r"\d+ threads and \d+ connections$|Thread Stats +Avg|(?:Latency|Req/Sec) +\d[\d.]*(?:[num]?s|k?) +\d|"
             rf"{_RATE.pattern}|{_REQUESTS.pattern}|Socket errors: connect \d"
         )
-        read = by_parser(self, _STATED, assumed=NAMED_SERVER, contradictions=in_text(_IDENTITIES))
+        read = by_parser(self, _STATED, assumed=NAMED_SERVER, contradictions=_contradictions)
         return (OutputFormat(title="wrk", first=re.compile(r"Running \d+[smh] test @ "), line=line, read=read),)
 
     def programs(self, values: Values, facts: Facts | None) -> tuple[Program, ...]:

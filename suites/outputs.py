@@ -129,6 +129,7 @@ class OutputFormat:
     together. `free_text` are names in it whose text the user wrote. `begun` reads the start of the earliest result.
     `broken` matches one of its lines and the next line if that is its end, which no tool prints by itself.
     `prints_dots`: the tool itself prints lines of dots alone, which otherwise stand for lines that were left out.
+    `several`: one command prints several such outputs.
     """
 
     title: str
@@ -142,6 +143,7 @@ class OutputFormat:
     free_text: frozenset[str] = frozenset()
     begun: StartOf = without_start
     prints_dots: bool = False
+    several: bool = False
 
     def begins(self, line: str) -> bool:
         """Return whether `line` is one with which an output begins."""

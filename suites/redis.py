@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -25,8 +26,8 @@ from suites.facts import Facts
 from suites.identities import Identities, PrintedLine, Product, in_text
 from suites.line_parser import LineParser
 from suites.oltp.server import ADDRESS, SAME_HOST, SERVER, is_named, is_started_here, server_version
-from suites.output_reading import NAMED_ELSEWHERE, StatedLine, by_parser
-from suites.outputs import OutputFormat, ParsedTrial, TrialParser
+from suites.output_reading import NAMED_ELSEWHERE, StatedLine, by_parser, stated_by_command
+from suites.outputs import OutputFormat, ParsedTrial, ToolOutput, TrialParser
 from suites.own_server import FAILED, NOT_STARTED, server_script
 from suites.parameters import Choice, Parameter, Tuned, Type, Values, count_parameter
 from suites.programs import Program, same_package_name
@@ -119,14 +120,16 @@ class RedisParser(LineParser):
         return ParsedTrial(tuple(figures), tuple(self._samples), (*notes, *remarks), not notes, self._server)
 
 
-FILLED_BY = {"get": "set", "lpop": "lpush"}
+FILLED_BY = {
+    "get": "set", "lpop": "lpush", "rpop": "rpush", "spop": "sadd", "zpopmin": "zadd",
+}  # fmt: skip
 """The test that redis-benchmark runs before one that would find nothing in an empty server."""
 
 TEST = Parameter(
     name="test",
     title="Request",
     default="set",
-    help="Kind of request. GET and LPOP run after the SET or LPUSH that writes what they find.",
+    help="Kind of request. Those that read or take run after the one that writes what they find.",
     option="-t",
     choices=(
         Choice("set", "set: write a value"),
@@ -140,6 +143,15 @@ TEST = Parameter(
         Choice("mset", "mset: write 10 values"),
         Choice("lrange_100", "lrange_100: read 100 items of a list"),
         Choice("ping_mbulk", "ping_mbulk: no data"),
+        Choice("ping_inline", "ping_inline: no data, as a line of text"),
+        Choice("rpush", "rpush: add to the end of a list"),
+        Choice("rpop", "rpop: take from its end, after rpush"),
+        Choice("spop", "spop: take from a set, after sadd"),
+        Choice("zpopmin", "zpopmin: take from a sorted set, after zadd"),
+        Choice("lrange_300", "lrange_300: read 300 items of a list"),
+        Choice("lrange_500", "lrange_500: read 500 items of a list"),
+        Choice("lrange_600", "lrange_600: read 600 items of a list"),
+        Choice("xadd", "xadd: add to a stream; 7.0 lacks it"),
     ),
 )
 
@@ -198,7 +210,7 @@ def _few(evidence: StepEvidence) -> CheckOutcome | None:
 
 
 def _one_key(evidence: StepEvidence) -> CheckOutcome | None:
-    if evidence.values["keyspace"] or evidence.values["test"] == "ping_mbulk":
+    if evidence.values["keyspace"] or str(evidence.values["test"]).startswith("ping"):
         return None
     return CheckOutcome("keyspace is 0, the default.", changes={"keyspace": TUNED_KEYSPACE})
 
@@ -272,6 +284,32 @@ _LINE = re.compile(
     r"(?:throughput summary: )?[\d.]+ requests per second$|[\d.]+% <= [\d.]+ milliseconds"
 )
 
+_QUIET = re.compile(rf"([A-Z][A-Z_0-9]{{1,20}})(?: \([\w ]{{1,40}}\))?: {_N} requests per second(?:, p50={_N} msec)?$")
+"""A line of -q."""
+
+_CSV = re.compile(rf'"([A-Z][A-Z_0-9]{{1,20}})(?: \([\w ]{{1,40}}\))?","{_N}"' + rf'(?:,"{_N}"){{6}}$')
+"""A row of --csv since 6.2: the rate, and the mean, minimum, p50, p95, p99 and maximum of the latency in ms."""
+
+_BRIEF = re.compile(f"{_QUIET.pattern}|{_CSV.pattern}")
+
+
+def _is_test(title: str) -> bool:
+    """Return whether an output is of a test of redis-benchmark, not of a command that its user gave."""
+    name = title.split(" ", 1)[0].lower().replace("ping_bulk", "ping_mbulk")
+    return any(one.value == name for one in TEST.choices)
+
+
+def _brief(line: str) -> tuple[str, tuple[Figure, ...]]:
+    """Return the test and the figures of a line of -q or --csv; no figures of any other line."""
+    match = _QUIET.match(line) or _CSV.match(line)
+    if match is None or not _is_test(match[1]) or "needed" in line:
+        return "", ()
+    metrics = (REQUESTS_RATE, *((PERCENTILES[0],) if match.re is _QUIET else _COLUMNS))
+    numbers = re.findall(r'"([\d.]+)"', line) if match.re is _CSV else match.groups()[1:]
+    pairs = zip(metrics, numbers, strict=True)
+    return match[1].lower(), tuple(Figure(one, float(text)) for one, text in pairs if one and text)
+
+
 _IDENTITIES = Identities(
     (
         PrintedLine(re.compile(r"\s*(?P<count>\d{1,12}) requests completed in (?P<seconds>\d{1,9}(?:\.\d{1,3})?) sec")),
@@ -315,8 +353,26 @@ class Redis(Suite):
     def output_formats(self) -> tuple[OutputFormat, ...]:
         """The formats of redis-benchmark's output."""
         keys = {"keyspace": (0, TUNED_KEYSPACE)}
-        read = by_parser(self, _STATED, unstated=keys, assumed=NAMED_ELSEWHERE, contradictions=in_text(_IDENTITIES))
-        return (OutputFormat(title="redis-benchmark", first=_TITLE, line=_LINE, read=read),)
+        whole = by_parser(self, _STATED, unstated=keys, assumed=NAMED_ELSEWHERE, contradictions=in_text(_IDENTITIES))
+
+        def read(text: str, command: str | None) -> Iterator[ToolOutput]:
+            own = [match[1] for line in text.splitlines() if (match := _TITLE.search(line)) and not _is_test(match[1])]
+            for one in whole(text, command):
+                undecided = f"“{own[-1]}” is none of redis-benchmark's tests: a command of its user." if own else ""
+                yield replace(one, undecided=undecided)
+
+        def read_brief(text: str, command: str | None) -> Iterator[ToolOutput]:
+            given = {**NAMED_ELSEWHERE, **(stated_by_command(self, command, NAMED_ELSEWHERE) or {})}
+            left = {} if "keyspace" in given else keys
+            for number, line in enumerate(text.splitlines()):
+                test, figures = _brief(line.strip())
+                if figures:
+                    yield ToolOutput(self.id, ParsedTrial(figures), {**given, "test": test}, left, line=number)
+
+        return (
+            OutputFormat(title="redis-benchmark", first=_TITLE, line=_LINE, read=read, several=True),
+            OutputFormat(title="redis-benchmark, brief", first=_BRIEF, line=_BRIEF, read=read_brief, several=True),
+        )
 
     def programs(self, values: Values, facts: Facts | None) -> tuple[Program, ...]:
         """Return redis-benchmark, and the server if the step starts one."""

@@ -7,6 +7,7 @@ from app.checks.network import on_network_file_system, only_link, over
 from suites.checks import CheckOutcome, NotChecked, after_check
 from suites.evidence import TrialCheck, TrialEvidence
 from suites.facts import known
+from suites.identities import SLACK
 from suites.outputs import OPEN_LOOP
 from suites.quantities import quantity, share_text
 from suites.units import Unit, convert
@@ -53,6 +54,14 @@ def _pairs(trial: TrialEvidence) -> Iterator[tuple[Labels, float, float, Unit]]:
             yield figure.labels, figure.value, rate.value, rate.metric.unit
 
 
+def _half_unit(value: float) -> float:
+    """Return half a unit of the last digit of a count that may be printed as ``2.1k`` or ``1.3M``; 0 for any other."""
+    for power in (1e6, 1e3):
+        if value >= power:
+            return 0.05 * power if value % (0.1 * power) == 0 else 0.0
+    return 0.0
+
+
 def _other_block(trial: TrialEvidence) -> CheckOutcome | None:
     block = trial.values.get("block_size")
     if not trial.done or not trial.suite.uniform or not isinstance(block, int) or trial.values.get("block_sizes"):
@@ -60,7 +69,7 @@ def _other_block(trial: TrialEvidence) -> CheckOutcome | None:
     for at, ios, rate, unit in _pairs(trial):
         given = convert(rate, unit, Unit.BYTES_PER_SECOND)
         deviation = abs(ios * block / given - 1)
-        if deviation > SAME_RATE:
+        if deviation > max(SAME_RATE, _half_unit(ios) / ios + SLACK if ios else 0.0):
             reported = quantity(given, Unit.BYTES_PER_SECOND)
             expected = quantity(ios * block, Unit.BYTES_PER_SECOND)
             operation = dict(at).get("operation", "all")

@@ -22,6 +22,7 @@ from app.outputs.judged_json import judged_to_json
 from app.outputs.judging import JudgedOutput, KnownHost, is_not_read
 from app.outputs.tables import MappingOf
 from app.services import Workstation
+from suites.identities import CONTRADICTION
 from suites.quantities import figure_text, metric_text
 
 MOST_FIGURES = 8
@@ -95,6 +96,10 @@ def _print_output(one: JudgedOutput, *, everything: bool) -> None:
         click.echo(plain(f"  {metric_text(figure.metric, figure.labels)}: {figure_text(figure.metric, figure.value)}"))
     for finding in one.verdict.findings:
         click.echo(plain(f"  - {finding.title}: {finding.measured}"))
+    shown = " ".join(finding.measured for finding in one.verdict.findings) + one.verdict.summary
+    for note in one.found.output.parsed.notes:
+        if note.removeprefix(CONTRADICTION).rstrip(".") not in shown:
+            click.echo(plain(f"  - {note}"))
     if everything:
         for check, reason in one.step.not_checked:
             click.echo(plain(f"  Not checked: {check}: {reason}"))

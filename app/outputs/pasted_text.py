@@ -142,6 +142,8 @@ _BREAK = re.compile(
 )
 """A line break of HTML, and the beginning and end of a block in it, in Jira and in forums."""
 _MARKUP = re.compile(rf"&(?:gt|lt|amp|quot|nbsp|#x?\w{{1,6}});|{_BREAK.pattern}|</?(?:code|span|td)\b", re.IGNORECASE)
+_BOLD = re.compile(r"(?<!\*)\*\*(?=[^*\s])([^*]{1,80})(?<=\S)\*\*(?!\*)")
+"""A part of a line in bold type of Markdown."""
 _SIGNS = frozenset("&<{[")
 """The signs with which markup begins."""
 _QUOTED_PRINTABLE = re.compile(r"=(?:[0-9A-F]{2}|$)")
@@ -159,8 +161,9 @@ DEEPEST = 3
 
 
 def decoded_lines(lines: Sequence[Line]) -> list[Line]:
-    """Return `lines` without HTML, the escapes of strings that contain several lines, and cells of CSV."""
+    """Return `lines` without bold type, HTML, the escapes of strings that have several lines, and cells of CSV."""
     found = _of_messages(lines)
+    found = [line.with_text(_BOLD.sub(r"\1", line.text)) if "**" in line.text else line for line in found]
     if any(_MARKUP.search(line.text) for line in found if not _SIGNS.isdisjoint(line.text)):
         found = [part for line in found for part in _without_tags(line)]
     for _ in range(DEEPEST):

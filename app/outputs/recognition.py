@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from app.outputs.found import MOST_OUTPUTS, Between, FoundOutput, Recognition, UnreadOutput, go_on
+from app.outputs.found import MOST_OUTPUTS, Between, FoundOutput, Recognition, UnreadOutput, formats, go_on
 from app.outputs.json_documents import read_documents
 from app.outputs.pasted_text import Line, decoded_lines, lines_of, omission, plain, rejoined, uncut, without_endings
 from app.outputs.surroundings import without_panes, without_surroundings
@@ -126,16 +126,16 @@ def _read_lines(lines: Sequence[Line], between: Between) -> Recognition:
     documents = read_documents(_changed(lines, (_unended,), between), between)
     found, unread = documents.found, documents.invalid
     left, own, broken = 0, documents.own_lines, 0
-    loop = ""
+    loop, several = "", {one.title for one in formats() if one.several}
     before: Sequence[SegmentLine] = ()
     watched = _watched(documents.rest, between)
     for segment in segments(watched):
         command = next((line.command for line in reversed(segment) if line.command), loop)
-        loop = command if is_loop(command) else ""
         notes = cache_notes(before, segment, command)
         before = segment
         results = read_passes(segment, command, notes, between)
         found += [one for one in results if isinstance(one, FoundOutput)]
+        loop = command if is_loop(command) or any(one.format in several for one in results) else ""
         unread += [one for one in results if isinstance(one, UnreadOutput)]
         own += sum(line.is_own or bool(line.command) for line in segment)
         broken += sum(goes_on(line.text, rest.text.strip()) for line, rest in pairwise(segment))

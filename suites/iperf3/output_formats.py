@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -35,8 +35,9 @@ _ROW = r"\[[ *]{0,3}(?:\d{1,6}|SUM)\](?:\[[TR]X-[CS]\])? +\d+\.\d+- *\d+\.\d+ +s
 _FIRST = re.compile(r"Connecting to host \S+, port \d{1,5}|Server listening on \d{1,5}(?: |$)")
 _LINE = re.compile(
     rf"\[ ID\](?:\[Role\])? Interval +Transfer|{_ROW}|\[ {{0,3}}\d{{1,6}}\] Sent \d|CPU Utilization: local/|"
-    r"(?:snd|rcv)_tcp_congestion "
+    r"(?:snd|rcv)_tcp_congestion |iperf3: (?:parameter )?error - "
 )
+_ERROR = re.compile(r"^iperf3: (?:parameter )?error - ([^\n]{1,200})", re.MULTILINE)
 _WORDS = (
     r"sec|\d+(?:\.\d+)?|[KMGT]?Bytes(?:/sec)?|[KMGT]?bits/sec|ms|-?\d+/ *\d+|\(\S{1,12}%\)|\(omitted\)|sender|receiver|"
     r"Interval|Transfer|Bitrate|Bandwidth|Retr|Cwnd|Jitter|Lost/Total|Total|Datagrams"
@@ -176,14 +177,10 @@ def iperf_formats(suite: Suite) -> tuple[OutputFormat, ...]:
         output = direction + _without_text_beside(output)
         lines = (line for line in output.splitlines() if "(omitted)" not in line)
         rows = [match for line in lines if (match := _PRINTED_ROW.match(line))]
-        ends = [float(match["stop"]) for match in rows]
-        sent = [float(match["stop"]) for match in rows if match["end_"] != RECEIVER]  # the receiver's are longer
         for one in by_text(output, command):
-            seconds = max(ends, default=0.0)
-            whole = seconds > 0 and one.parsed.complete  # else the rest may be missing in the text only
-            time = _whole_seconds(max(sent or ends, default=0.0))  # the intervals may be cut, the summary is not
-            stated = {"time": time, **one.stated} if time >= 1 else one.stated
-            yield replace(one, stated=stated, seconds=seconds + _omitted(one.stated) if whole else None)
+            timed = _timed(one, rows, counted=_COUNTED.search(command or "") is not None)
+            error = None if rows or one.parsed.figures or _FIRST.search(output) else _ERROR.search(output)
+            yield timed if error is None else replace(timed, undecided=f"iperf3 failed: {error[1].strip()}.")
 
     def read_documents(output: str, command: str | None) -> Iterable[ToolOutput]:
         for content in _tests(output):
@@ -198,8 +195,10 @@ def iperf_formats(suite: Suite) -> tuple[OutputFormat, ...]:
         stated |= _port(start)
         for connected in objects_in(start, "connected")[:1]:
             stated |= _own_host(str(connected.get("local_host")), str(connected.get("remote_host")))
-        if parsed.figures:
-            seconds = _number(test.get("duration"))
+        if parsed.figures or "error" in content:
+            ran, by_time = _counted_time(test, object_in(content, "end"))
+            stated |= by_time
+            seconds = ran or _number(test.get("duration"))
             one = ToolOutput(suite.id, parsed, stated, seconds=seconds + _omitted(stated) if seconds else None)
             yield from noted((one,), _document_contradictions(content))
 
@@ -231,6 +230,19 @@ def iperf_formats(suite: Suite) -> tuple[OutputFormat, ...]:
             begun=start_in(rf"^\[ *\d{{1,6}}\] local .{{1,300}} on {DATE} {CLOCK}(?: \({ZONE}\))?"),
         ),
     )
+
+
+_COUNTED = re.compile(r"\s(?:-[46ud1RVJi]*[nkF]|--(?:bytes|num|blockcount|file)[= ])")
+"""An option of a test that ends after bytes, blocks or a file: it has no planned time."""
+
+
+def _counted_time(test: Mapping[str, Any], end: Mapping[str, Any]) -> tuple[float, dict[str, Value]]:
+    """Return the seconds that a test ran which ends after bytes, blocks or a file, and its time; else 0 and nothing."""
+    of_file = any("diskfile" in one for one in objects_in(end, "streams"))
+    if not (of_file or _number(test.get("bytes")) or _number(test.get("blocks"))):
+        return 0.0, {}
+    ran = max((_number(object_in(end, name).get("seconds")) or 0.0 for name in _TOTALS), default=0.0)
+    return ran, {"time": round(ran, 2)} if ran else {}
 
 
 _EVENTS = frozenset({"start", "interval", "end", "error", "server_output_text", "server_output_json"})
@@ -369,9 +381,24 @@ def _inferred(parsed: ParsedTrial, stated: Values) -> dict[str, Value]:
     return found
 
 
-def _whole_seconds(seconds: float) -> float:
-    """Return a runtime in whole seconds, at most the longest that iperf3 takes; without one (-t 0) it runs on."""
-    return float(min(round(seconds), LONGEST))
+def _timed(one: ToolOutput, rows: Sequence[re.Match[str]], *, counted: bool) -> ToolOutput:
+    """Return a result with the times of its rows; `counted`: bytes, blocks or a file ended it."""
+    sent = [float(row["stop"]) for row in rows if row["end_"] != RECEIVER]  # the receiver's are longer
+    seconds = max((float(row["stop"]) for row in rows), default=0.0)
+    whole = seconds > 0 and one.parsed.complete  # else the rest may be missing in the text only
+    ran = max(sent, default=seconds)  # the intervals may be cut, the summary is not
+    stated = {"time": _planned_seconds(ran), **one.stated} if ran >= 1 or whole else dict(one.stated)
+    if whole and counted:
+        stated["time"] = round(seconds, 2)
+    return replace(one, stated=stated, seconds=seconds + _omitted(one.stated) if whole else None)
+
+
+def _planned_seconds(ran: float) -> float:
+    """Return the runtime, at most the longest that iperf3 takes (-t 0 runs on): in whole seconds, unless it ended amid
+    one, as after bytes, blocks or a file.
+    """
+    whole = float(min(round(ran), LONGEST))
+    return whole if 0.95 * whole <= ran and whole else ran
 
 
 def _megabits(rate: float) -> float:

@@ -25,9 +25,10 @@ from suites.oltp.output import METRICS, OltpParser
 from suites.output_reading import NAMED_ELSEWHERE, StatedLine
 from suites.outputs import OutputFormat
 from suites.parameters import Choice, Parameter, Tuned, Values, count_parameter, port_parameter, text_parameter
+from suites.pgbench.output import TPS
 from suites.programs import MARIADB_SERVER, POSTGRESQL_SERVER, Program
 from suites.runtime_checks import SHORT_RUNTIME, TRUSTED
-from suites.sysbench.output import ALIASES, PERCENTILE, SYSBENCH, THREADS, TIME, command
+from suites.sysbench.output import ALIASES, PERCENTILE, SYSBENCH, THREADS, TIME, command, requested_rate
 from suites.sysbench.output_formats import sysbench_format
 from suites.vocab import Resource
 
@@ -362,7 +363,8 @@ class SysbenchOltp(Suite):
 
     def workload(self, values: Values) -> Workload:
         """Return whether each transaction waits for the disk."""
-        return Workload(commits=server.is_started_here(values) and bool(values["fsync"]) and _writes(values))
+        commits = server.is_started_here(values) and bool(values["fsync"]) and _writes(values)
+        return Workload(commits=commits, rate_limit=requested_rate(values, TPS.name))
 
     def traits(self, values: Values, facts: Facts | None) -> Traits:
         """Return the traits of a step for cross-checks."""

@@ -16,7 +16,7 @@ from suites.parameters import Parameter, Tuned, Type, Values
 from suites.sysbench.output import LATENCY_MEAN, latency_percentile
 from suites.tool_messages import exit_notes
 from suites.units import Unit
-from suites.vocab import Better, Figure, Metric, MetricKind, Sample
+from suites.vocab import Better, Figure, Metric, MetricKind, Sample, labels
 
 TPS = Metric("transactions_per_second", "Transactions per second", Unit.PER_SECOND, Better.HIGHER, MetricKind.RATE)
 DEVIATION = Metric(
@@ -27,12 +27,27 @@ FAILED = Metric("failed_transactions", "Failed transactions", Unit.ONE, Better.L
 CONNECTING = Metric("connection_time", "Time to connect all clients", Unit.MILLISECOND, Better.LOWER, MetricKind.TIME)
 TRANSACTIONS = Metric("total_transactions", "Total transactions", Unit.ONE, Better.HIGHER, MetricKind.COUNT)
 PERCENTILES = tuple(map(latency_percentile, (50, 95, 99)))
-METRICS = (TPS, LATENCY_MEAN, *PERCENTILES, DEVIATION, LAG, FAILED, CONNECTING, TRANSACTIONS)
+EACH_CONNECTING = Metric(
+    "connection_time_mean", "Mean time to connect", Unit.MILLISECOND, Better.LOWER, MetricKind.TIME
+)
+LATE = Metric("late_transactions", "Transactions above the latency limit", Unit.ONE, Better.LOWER, MetricKind.COUNT)
+SKIPPED = Metric("skipped_transactions", "Transactions skipped", Unit.ONE, Better.LOWER, MetricKind.COUNT)
+SCRIPT_TPS = Metric(
+    "script_rate", "Transactions per second of a script", Unit.PER_SECOND, Better.HIGHER, MetricKind.RATE
+)
+SCRIPT_LATENCY = Metric(
+    "script_latency_mean", "Mean latency of a script", Unit.MILLISECOND, Better.LOWER, MetricKind.TIME
+)
+METRICS = (
+    TPS, LATENCY_MEAN, *PERCENTILES, DEVIATION, LAG, FAILED, CONNECTING, TRANSACTIONS, EACH_CONNECTING, LATE, SKIPPED,
+    SCRIPT_TPS, SCRIPT_LATENCY,
+)  # fmt: skip
 
 FEWEST = (1, 20, 100)
 """Logged transactions that each percentile requires: with fewer, it would equal the maximum."""
 
 MAXIMUM_SAMPLES = 200_000
+MAXIMUM_SCRIPTS = 256
 
 _N = r"(\d{1,15}(?:[.,]\d{1,9})?|\d{1,3}(?:\.\d{3}){1,4},\d{1,9}|\d{1,3}(?:,\d{3}){1,4}\.\d{1,9})"
 """A number; where the locale has them, with a decimal comma and separators of thousands."""
@@ -49,9 +64,20 @@ _NUMBERS = tuple(
         (DEVIATION, rf"latency stddev(?: =|:) {_N} ms"),
         (LAG, rf"rate limit schedule lag: avg {_N} \(max {_N}\) ms"),
         (CONNECTING, rf"initial connection time = {_N} ms"),
+        (EACH_CONNECTING, rf"average connection time = {_N} ms"),
+        (LATE, rf"number of transactions above the [\d.,]+ ms latency limit: {_N}/\d+ \(.*\)"),
+        (SKIPPED, rf"number of transactions skipped: {_N} \(.*\)"),
         (TPS, rf"tps = {_N} \((?:without initial connection time|excluding connections establishing)\)"),
         (TPS, rf"tps = {_N} \(including reconnection times\)"),
     )
+)
+_LIMIT = re.compile(r"number of transactions above the ([\d.,]{1,20}) ms latency limit: ")
+_OF_SCRIPT = re.compile(r"SQL script (\d{1,4}): (?:<builtin: )?(.{1,60}?)>?")
+"""Begins the lines of one script, which have the form of those of all."""
+
+_SCRIPT_NUMBERS = (
+    (SCRIPT_TPS, re.compile(rf"(?:- )?\d+ transactions \(.*tps = {_N}\)")),
+    (SCRIPT_LATENCY, re.compile(rf"(?:- )?latency average = {_N} ms")),
 )
 _VERSION = re.compile(r"pgbench \((\d{1,2}[\w.]{0,20})(?: \(.*\))?(?:, server (\d{1,2}[\w.]{0,20})(?: \(.*\))?)?\)")
 _LOG = re.compile(r"(\d{1,15}) logged transactions: p50 = (\d{1,15}) us, p95 = (\d{1,15}) us, p99 = (\d{1,15}) us")
@@ -91,6 +117,7 @@ IDENTITIES = Identities(
             unless="lag",
         ),
     ),
+    begins=_OF_SCRIPT,
 )
 """Identities of pgbench's summary. With --rate, the latency includes the wait for a client."""
 
@@ -108,6 +135,9 @@ class PgbenchParser(LineParser):
     _has_rate: bool = False
     _has_others: bool = False
     _logged: int | None = None
+    _script: str = ""
+    _limit: str = ""
+    _of_scripts: dict[tuple[str, Metric], float] = field(default_factory=dict)
 
     def _result(self, exit_status: int | None) -> ParsedTrial:
         notes = [f"pgbench failed: {words}" for words in self._failures]
@@ -125,9 +155,14 @@ class PgbenchParser(LineParser):
             notes.append(f"pgbench was cut off: it printed no summary.{covered}")
         notes += exit_notes("pgbench", exit_status)
         found = {} if idle or TPS not in self._numbers else self._numbers
-        figures = tuple(Figure(metric, found[metric]) for metric in METRICS if metric in found)
+        always = found.keys() - {SKIPPED}
+        figures = tuple(Figure(metric, found[metric]) for metric in METRICS if found.get(metric) or metric in always)
+        if found:
+            of_scripts = self._of_scripts.items()
+            figures += tuple(Figure(metric, value, labels(script=name)) for (name, metric), value in of_scripts)
         lost = found.get(FAILED, 0)
         remarks = [f"{lost:,.0f} transactions failed; the rate counts only the others."] if lost else []
+        remarks += [f"{found[LATE]:,.0f} transactions took longer than {self._limit} ms."] if found.get(LATE) else []
         remarks += self._log_notes(found)
         return ParsedTrial(figures, tuple(self._samples), (*notes, *remarks), not notes, self._version_text())
 
@@ -161,13 +196,27 @@ class PgbenchParser(LineParser):
             self._take_log(match)
         elif _FAILURE.fullmatch(line) or _REFUSED.fullmatch(line):
             self._fail(line.removeprefix("pgbench: "))
+        elif self._script or _OF_SCRIPT.fullmatch(line):
+            self._take_script(line)
         else:
-            is_rate = _RATE_LINE.match(line) is not None
-            self._has_rate |= is_rate
-            self._has_others |= not is_rate and bool(line)
-            for metric, pattern in _NUMBERS:
-                if (self._summed_up or is_rate) and (match := pattern.fullmatch(line)):
-                    self._numbers[metric] = _number(match[1])
+            self._take_summary(line)
+
+    def _take_summary(self, line: str) -> None:
+        is_rate = _RATE_LINE.match(line) is not None
+        self._has_rate |= is_rate
+        if match := _LIMIT.match(line):
+            self._limit = match[1]
+        self._has_others |= not is_rate and bool(line)
+        for metric, pattern in _NUMBERS:
+            if (self._summed_up or is_rate) and (match := pattern.fullmatch(line)):
+                self._numbers[metric] = _number(match[1])
+
+    def _take_script(self, line: str) -> None:
+        if match := _OF_SCRIPT.fullmatch(line):
+            self._script = f"{match[1]} {match[2]}"
+        for metric, pattern in _SCRIPT_NUMBERS:
+            if (match := pattern.fullmatch(line)) and len(self._of_scripts) < MAXIMUM_SCRIPTS:
+                self._of_scripts[self._script, metric] = _number(match[1])
 
     def _take_log(self, match: re.Match[str]) -> None:
         self._logged = int(match[1])

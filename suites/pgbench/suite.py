@@ -138,7 +138,8 @@ RECOMMENDED_SCALE = 20
 
 def _contended(evidence: StepEvidence) -> CheckOutcome | None:
     scale, clients = int(evidence.values["scale"]), int(evidence.values["clients"])
-    if evidence.values["script"] != "tpcb-like" or scale >= clients:
+    scripts = str(evidence.values.get("scripts", "TPC-B"))  # of an output from elsewhere
+    if evidence.values["script"] != "tpcb-like" or scale >= clients or "TPC-B" not in scripts:
         return None
     return CheckOutcome(f"scale is {scale} with {count_text(clients, 'client')}.", changes={"scale": clients})
 
@@ -165,6 +166,12 @@ def _large_log(evidence: StepEvidence) -> CheckOutcome | None:
     )
 
 
+def _reconnects(evidence: StepEvidence) -> CheckOutcome | None:
+    if not evidence.values.get("reconnects"):
+        return None
+    return CheckOutcome("tps includes reconnection times.")
+
+
 PGBENCH_CHECKS: tuple[StepCheck, ...] = (
     server.NO_DATABASE,
     Check(
@@ -182,6 +189,15 @@ PGBENCH_CHECKS: tuple[StepCheck, ...] = (
         size_of,
         needs="scale; the host's memory.",
         source="PostgreSQL, pgbench: Good Practices.",
+    ),
+    Check(
+        id="pgbench-reconnects",
+        title="Each transaction connects",
+        why="The rate and the latency include the time to connect, which is most of a short transaction.",
+        remedy="Leave --connect out, unless the application connects for each transaction.",
+        source="PostgreSQL, pgbench: --connect.",
+        needs="The output of pgbench.",
+        evaluate=_reconnects,
     ),
     Check(
         id="pgbench-one-thread",
@@ -306,6 +322,25 @@ def _as_long_as_its_transactions(one: ToolOutput) -> ToolOutput:
     return replace(one, stated={**one.stated, "time": float(max(1, round(count / rate)))}, seconds=count / rate)
 
 
+_TYPE = re.compile(r"transaction type: (?:<builtin: )?(.{1,60}?)>?$", re.MULTILINE)
+_OF_SCRIPT = re.compile(r"SQL script \d{1,4}: (?:<builtin: )?(.{1,60}?)>?$", re.MULTILINE)
+
+
+def _with_scripts(one: ToolOutput, own: str) -> ToolOutput:
+    """Return a result with its scripts, if it has others than a single built-in one, and whether it reconnects.
+
+    These are no parameters: only an output from elsewhere has them.
+    """
+    stated, left = dict(one.stated), dict(one.unstated)
+    if "(including reconnection times)" in own:
+        stated["reconnects"] = True
+    kind = _TYPE.search(own)
+    if kind is not None and kind[1].strip() not in _SCRIPTS:
+        stated["scripts"] = ", ".join(_OF_SCRIPT.findall(own)) or kind[1].strip()
+        left.pop("script", None)
+    return replace(one, stated=stated, unstated=left)
+
+
 class Pgbench(Suite):
     """pgbench. Each client runs transactions one after another for a fixed time."""
 
@@ -389,7 +424,8 @@ class Pgbench(Suite):
 
         def with_time(text: str, command: str | None) -> Iterator[ToolOutput]:
             for one, own in with_own_texts(read(text, command), text):
-                yield one if _TIMED.search(f"{command or ''}\n{own}") else _as_long_as_its_transactions(one)
+                seen = _with_scripts(one, own)
+                yield seen if _TIMED.search(f"{command or ''}\n{own}") else _as_long_as_its_transactions(seen)
 
         return (OutputFormat(title="pgbench", first=_FIRST, line=_LINE, read=with_time),)
 

@@ -3,6 +3,7 @@
 import re
 import statistics
 from collections.abc import Iterator
+from dataclasses import replace
 
 from suites.base import StepEvidence
 from suites.checks import Check, CheckOutcome
@@ -82,6 +83,7 @@ class GoBenchmark(ReadOnlySuite):
     def _read(self, text: str, _command: str | None) -> Iterator[ToolOutput]:
         """Yield each benchmark: of several runs (-count) the median, as benchstat computes it."""
         found: dict[tuple[str, int], list[tuple[int, dict[Metric, float]]]] = {}
+        others: dict[str, dict[str, None]] = {}
         failed = any(_FAILED.match(line) for line in text.splitlines())
         for line in text.splitlines():
             if (match := _BENCHMARK.match(line.strip())) and len(found) < MOST_FIGURES:
@@ -89,6 +91,8 @@ class GoBenchmark(ReadOnlySuite):
                 for value, unit in _VALUE.findall(match[5] or ""):
                     if unit in _UNITS:
                         values[_UNITS[unit]] = float(value)
+                    else:
+                        others.setdefault(match[1], {})[unit] = None
                 found.setdefault((match[1], int(match[2] or 1)), []).append((int(match[3]), values))
         for (name, threads), runs in found.items():
             of_metric = {metric: [values[metric] for _n, values in runs if metric in values] for metric in self.metrics}
@@ -98,4 +102,6 @@ class GoBenchmark(ReadOnlySuite):
                 "spread": spread_of(of_metric[PER_OPERATION]),
             }  # fmt: skip
             problems = ("go test reports a failure.",) if failed else ()
-            yield tool_output(self.id, figures, stated, name=name, problems=problems)
+            output = tool_output(self.id, figures, stated, name=name, problems=problems)
+            own = (f"Units of its own, not read: {', '.join(others[name])}.",) if name in others else ()
+            yield replace(output, parsed=replace(output.parsed, notes=(*output.parsed.notes, *own)))

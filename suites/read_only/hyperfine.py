@@ -132,6 +132,8 @@ class Hyperfine(ReadOnlySuite):
             if not figures:
                 continue
             problems = () if figures[0].metric is MEAN else ("The line with the mean is missing.",)
+            if _IGNORED.search(part):
+                figures, problems = [], ("The command failed: hyperfine ignored its exit code (-i). No figure.",)
             output = tool_output(self.id, figures, stated, name=name, problems=problems)
             yield from noted((output,), IDENTITIES.contradictions(part))
 
@@ -177,6 +179,7 @@ _MEAN = re.compile(
     rf"(?: ± +(?P<deviation>{_T}) (?P<deviation_unit>[mµu]?s))?"
     rf"(?: +\[User: (?P<user>{_T}) (?P<user_unit>[mµu]?s), System: (?P<system>{_T}) (?P<system_unit>[mµu]?s)\])?"
 )
+_IGNORED = re.compile(r"Warning:\s+Ignoring\s+non-zero\s+exit\s+code")
 _RANGE = re.compile(
     rf"Range \(min … max\): +(?P<min>{_T}) (?P<min_unit>[mµu]?s) … +(?P<max>{_T}) (?P<max_unit>[mµu]?s)"
     rf"(?: +(?P<runs>\d{{1,9}}) runs?)?"

@@ -31,6 +31,7 @@ from suites.sysbench.output import (
     SysbenchParser,
     command,
     latency_percentile,
+    requested_rate,
     sysbench_syntax,
     tune_common,
     unresolved_note,
@@ -160,7 +161,8 @@ class SysbenchCpu(Suite):
     def workload(self, values: Values) -> Workload:
         """Return the expected work: one event per thread at a time, until time or the event limit."""
         seconds = None if values["events"] else float(values["time"])
-        return Workload(seconds=seconds, concurrency=int(values["threads"]) or None)
+        rate = requested_rate(values, EVENTS_PER_SECOND.name)
+        return Workload(seconds=seconds, concurrency=int(values["threads"]) or None, rate_limit=rate)
 
     def tune(self, context: Context) -> dict[str, Tuned]:
         """Return one thread per usable CPU, a longer run, and longer events."""

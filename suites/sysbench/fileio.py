@@ -27,6 +27,7 @@ from suites.sysbench.fileio_output import (
     FILEIO_CHECKS,
     FILEIO_LINE,
     FILEIO_STATED,
+    IOPS,
     METRICS,
     TUNED_BLOCK,
     TUNED_FILES,
@@ -43,7 +44,7 @@ from suites.sysbench.fileio_parameters import (
     queues,
     writes,
 )
-from suites.sysbench.output import SYSBENCH, SysbenchParser, command, is_old, sysbench_syntax
+from suites.sysbench.output import SYSBENCH, SysbenchParser, command, is_old, requested_rate, sysbench_syntax
 from suites.sysbench.output_formats import sysbench_format
 from suites.targets import Match, Target
 from suites.vocab import Resource
@@ -147,6 +148,7 @@ class SysbenchFileio(Suite):
             queue_depth=depth,
             deepened_by="threads",
             writes_per_sync=every or None if writes(values) else None,
+            rate_limit=requested_rate(values, IOPS.name),
         )
 
     def tune(self, context: Context) -> dict[str, Tuned]:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from suites.base import Command, Context, version_of
+from suites.base import Command, Context, RateLimit, version_of
 from suites.command_line import CommandSyntax
 from suites.facts import Facts, cpus_for
 from suites.line_parser import MAXIMUM_FAILURES, LineParser
@@ -153,6 +153,9 @@ class SysbenchOutput:
         )
 
 
+_LIVE = re.compile(r"\[ {0,6}\d{1,6}s ?\] (?:thds|threads): \d{1,6},? (?:tps|eps): ")
+"""Begins a live line of rates; one without samples has figures that no host reaches."""
+
 ReadLive = Callable[[str, SysbenchOutput], list[Sample]]
 Conclude = Callable[[SysbenchOutput], tuple[list[Figure], list[str]]]
 
@@ -168,6 +171,7 @@ class SysbenchParser(LineParser):
         self._conclude = conclude
         super().__init__()
         self._output = SysbenchOutput()
+        self._unread = ""
 
     def _result(self, exit_status: int | None) -> ParsedTrial:
         origin = self._other_origin()
@@ -175,6 +179,8 @@ class SysbenchParser(LineParser):
             note = f"Not the output of sysbench's {self._test} test: it is {origin}."
             return ParsedTrial(samples=tuple(self._samples), notes=(note,), complete=False)
         figures, notes = ([], []) if self._output.idle else self._conclude(self._output)
+        if self._unread:
+            notes = [*notes, f"Not read, and left out of the live figures: “{self._unread}”."]
         troubles = self._troubles(exit_status)
         return ParsedTrial(tuple(figures), tuple(self._samples), (*troubles, *notes), complete=not troubles)
 
@@ -197,7 +203,9 @@ class SysbenchParser(LineParser):
 
     def _read(self, line: str) -> None:
         samples = self._read_live(line, self._output)
-        if not samples:
+        if not samples and _LIVE.match(line.strip()):
+            self._unread = self._unread or printable_message(line.strip(), 80)
+        elif not samples:
             self._output.read(line)
         elif len(self._samples) < MAXIMUM_SAMPLES and (not self._samples or samples[0].time > self._samples[-1].time):
             self._samples += samples
@@ -250,6 +258,15 @@ PERCENTILE = count_parameter(
 )
 
 LATENCIES = (LATENCY_MEAN, latency_percentile(int(PERCENTILE.default)), LATENCY_MAXIMUM)
+
+
+def requested_rate(values: Values, metric: str) -> RateLimit | None:
+    """Return the rate of events that --rate requested of a test, whose `metric` counts them; None if it did not.
+
+    It is no parameter: only the output of a test that ran elsewhere states it.
+    """
+    rate = float(values.get("rate") or 0)
+    return RateLimit(metric, rate) if rate else None
 
 
 def is_old(context: Context) -> bool:

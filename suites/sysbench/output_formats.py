@@ -10,7 +10,7 @@ from suites.output_reading import StatedLine, by_parser, measured_seconds, state
 from suites.outputs import OPEN_LOOP, OutputFormat, ParsedTrial, ToolOutput
 from suites.parameters import Value
 from suites.sysbench.output import BEGINNING
-from suites.units import Unit
+from suites.units import Unit, convert
 
 _FIRST = re.compile(r"sysbench \d+\.\d+\S*[ :]")
 _LINE = re.compile(
@@ -121,10 +121,18 @@ _SUMMARY_ALONE = (
 _UNNAMED = "Live lines of events do not name the test of sysbench. Give the command line or the first lines with them."
 
 
-def _runtime(parsed: ParsedTrial, _stated: Mapping[str, Value]) -> dict[str, Value]:
-    """Return the runtime, in whole seconds as sysbench takes it."""
+def _runtime(parsed: ParsedTrial, stated: Mapping[str, Value]) -> dict[str, Value]:
+    """Return the runtime, in whole seconds as sysbench takes it; none if the total size ended the memory test."""
     seconds = measured_seconds(parsed)
-    return {} if seconds is None else {"time": float(max(1, int(seconds)))}
+    total = int(stated.get("total_size", 0))
+    moved = sum(
+        convert(one.value, one.metric.unit, Unit.BYTES_PER_SECOND) * (seconds or 0.0)
+        for one in parsed.figures
+        if one.metric.name == "throughput"
+    )
+    if seconds is None or 0 < 0.99 * total <= moved:
+        return {}
+    return {"time": float(max(1, int(seconds)))}
 
 
 def sysbench_format(
@@ -157,11 +165,12 @@ def sysbench_format(
             rate = _RATE.search(own)
             wait = "" if rate is None else f"{OPEN_LOOP}with --rate={rate[1]}, latencies include the wait for a thread."
             waits = (wait,) if wait else ()
+            limit = {} if rate is None else {"rate": float(rate[1])}
             parsed = replace(one.parsed, notes=(*one.parsed.notes, *waits))
             ran = _runtime(parsed, {}) if _COUNTED.search(command or "") else {}
             undecided = one.undecided if named else _UNNAMED
             if not parsed.figures and any(BEGINNING in note for note in parsed.notes):
                 undecided = _SUMMARY_ALONE
-            yield replace(one, parsed=parsed, stated={**one.stated, **ran}, undecided=undecided)
+            yield replace(one, parsed=parsed, stated={**one.stated, **ran, **limit}, undecided=undecided)
 
     return OutputFormat(title=suite.title, first=_FIRST, line=re.compile(f"{_LINE.pattern}|{line}"), read=read)

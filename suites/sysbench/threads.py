@@ -18,6 +18,7 @@ from suites.sysbench.output import (
     SysbenchOutput,
     SysbenchParser,
     command,
+    requested_rate,
     sysbench_syntax,
     tune_common,
     unresolved_note,
@@ -99,7 +100,8 @@ class SysbenchThreads(Suite):
 
     def workload(self, values: Values) -> Workload:
         """Return the expected work: one event per thread at a time."""
-        return Workload(seconds=float(values["time"]), concurrency=int(values["threads"]) or None)
+        rate = requested_rate(values, EVENTS_PER_SECOND.name)
+        return Workload(seconds=float(values["time"]), concurrency=int(values["threads"]) or None, rate_limit=rate)
 
     def tune(self, context: Context) -> dict[str, Tuned]:
         """Return one thread per usable CPU, at least two, and a longer run."""

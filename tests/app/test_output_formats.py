@@ -243,3 +243,224 @@ def test_a_number_before_a_line_of_dd_is_no_count_of_bytes(mark: str) -> None:
     found = recognise(f"{mark}536870912 bytes (537 MB, 512 MiB) copied, 0.81803 s, 656 MB/s").found
     copied = [each.value for one in found for each in one.output.parsed.figures if each.metric.name == "copied"]
     assert copied in ([], [536870912.0])
+
+
+_IPERF3_BY_BYTES = """$ iperf3 {options}
+Connecting to host 10.0.0.2, port 5201
+[  5] local 10.0.0.1 port 59086 connected to 10.0.0.2 port 5201
+[ ID] Interval           Transfer     Bitrate         Retr
+[  5]   0.00-{seconds}   sec  {size} MBytes  {rate} Mbits/sec    1             sender
+[  5]   0.00-{seconds}   sec  {size} MBytes  {rate} Mbits/sec                  receiver
+
+iperf Done.
+"""
+
+
+@pytest.mark.parametrize("options", ["-c 10.0.0.2 -n 20M", "-c 10.0.0.2 -uk 3000", "-c 10.0.0.2 -F data", ""])
+@pytest.mark.parametrize(("seconds", "rate"), [("5.56", "30.2"), ("0.56", "300")])
+def test_an_iperf3_test_that_ends_by_bytes_has_no_planned_time(options: str, seconds: str, rate: str) -> None:
+    text = _IPERF3_BY_BYTES.format(options=options, seconds=seconds, size="20.0", rate=rate)
+    (one,) = outputs(text if options else text.partition("\n")[2])
+    found = {each.id: each for each in one.verdict.findings}
+    assert "ended-early" not in found
+    assert ("too-brief" in found) == (seconds == "0.56")
+
+
+def test_a_document_of_iperf3_that_ends_by_bytes_has_its_real_time() -> None:
+    content = json.loads(captured("iperf3/3.12/tcp_json"))
+    content["start"]["test_start"] |= {"duration": 0, "bytes": 15728640}
+    (one,) = outputs(json.dumps(content))
+    assert one.found.output.seconds == pytest.approx(content["end"]["sum_received"]["seconds"], rel=0.05)
+    assert one.found.output.stated["time"] == pytest.approx(one.found.output.seconds, abs=0.01)
+
+
+_SYSBENCH_RATED = """sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)
+
+Number of threads: 2
+Target transaction rate: {rate}/sec
+
+{before}
+General statistics:
+    total time:                          5.0010s
+    total number of events:              149636
+
+Threads fairness:
+    events (avg/stddev):           74818.0000/5406.00
+    execution time (avg/stddev):   2.8052/0.77
+"""
+_OF_TEST = {
+    "cpu": "Prime numbers limit: 10000\n\nCPU speed:\n    events per second: 29921.22",
+    "threads": "",
+    "memory": "  block size: 4KiB\n  total size: 8192MiB\n  operation: read\n  scope: global\n\n"
+    "Total operations: 149636 (29917.18 per second)\n\n584.52 MiB transferred (116.86 MiB/sec)\n",
+    "fileio": "Extra file open flags: directio\n4 files, 16MiB each\n64MiB total file size\nBlock size 16KiB\n"
+    "Doing random r/w test\n\nFile operations:\n    reads/s:  17950.00\n    writes/s:  11966.00\n    fsyncs/s:  0.00\n",
+}
+
+
+@pytest.mark.parametrize("test", _OF_TEST)
+@pytest.mark.parametrize(("rate", "is_limit"), [(30_000, True), (60_000, False)])
+def test_the_requested_rate_of_sysbench_limits_it(test: str, rate: int, is_limit: bool) -> None:  # noqa: FBT001 (one of a table)
+    command = f"$ sysbench {test} --threads=2 --time=5 --rate={rate} run\n"
+    (one,) = outputs(command + _SYSBENCH_RATED.format(rate=rate, before=_OF_TEST[test]))
+    assert (one.verdict.limited_by is not None and one.verdict.limited_by.name == "RATE") == is_limit
+    assert "Total size" not in one.verdict.summary
+
+
+_REDIS_OF = """====== {test} ======
+  50000 requests completed in 0.25 seconds
+  20 parallel clients
+  3 bytes payload
+  keep alive: 1
+
+Summary:
+  throughput summary: 200000.00 requests per second
+  latency summary (msec):
+          avg       min       p50       p95       p99       max
+        1.486     0.080     0.527     5.783     7.151     9.167
+"""
+_REDIS_BRIEF = {
+    "-q": "SET: 26881.72 requests per second, p50=0.599 msec\nGET: 23041.47 requests per second, p50=0.615 msec\n",
+    "--csv": '"test","rps","avg_latency_ms","min_latency_ms","p50_latency_ms","p95_latency_ms","p99_latency_ms",'
+    '"max_latency_ms"\n"SET","26881.72","1.8","0.064","0.599","7.5","12.4","22.6"\n'
+    '"GET","23041.47","1.8","0.064","0.615","7.5","12.4","22.6"\n',
+}
+
+
+def test_each_test_of_a_redis_command_has_its_options() -> None:
+    tests = ("PING_INLINE", "SET", "GET")
+    command = "$ redis-benchmark -t ping,set,get -n 50000 -P 16 -r 10000 -c 20\n"
+    found = outputs(command + "".join(_REDIS_OF.format(test=test) for test in tests))
+    stated = [one.found.output.stated for one in found]
+    assert [(one["test"], one["pipeline"], one["keyspace"]) for one in stated] == [
+        (test.lower(), 16, 10_000) for test in tests
+    ]
+
+
+@pytest.mark.parametrize("option", _REDIS_BRIEF)
+def test_the_brief_forms_of_redis_are_read(option: str) -> None:
+    found = outputs(f"$ redis-benchmark -t set,get -P 4 {option}\n{_REDIS_BRIEF[option]}")
+    values = [{one.metric.name: one.value for one in each.found.output.parsed.figures} for each in found]
+    rates = [(one["requests_per_second"], one["latency_p50"]) for one in values]
+    assert rates == [(26881.72, 0.599), (23041.47, 0.615)]
+    assert [one.found.output.stated["pipeline"] for one in found] == [4, 4]
+
+
+def test_what_hyperfine_ignored_has_no_figure() -> None:
+    text = "Benchmark 1: {}\n  Time (mean ± σ):      31.2 ms ±   0.4 ms    [User: 12.1 ms, System: 3.1 ms]\n"
+    failed, done = outputs(f"{text.format('false')}\n  Warning: Ignoring non-zero exit code.\n{text.format('true')}")
+    assert "exit code" in " ".join(finding.measured for finding in failed.verdict.findings)
+    assert not failed.found.output.parsed.figures
+    assert done.found.output.parsed.figures
+
+
+_WRK = """Running 1m test @ http://10.0.0.2/
+  8 threads and 128 connections
+  Thread Stats   Avg      Stdev     Max   +/- Stdev
+    Latency   210.88ms  289.85ms   3.79s    84.62%
+    Req/Sec    75.44     40.51   260.00     67.23%
+  {count} requests in {seconds}, 5.51MB read
+Requests/sec: {rate}
+Transfer/sec: {transfer}B
+"""
+
+
+@pytest.mark.parametrize(
+    ("count", "seconds", "rate", "contradicts"),
+    [
+        ("35951", "307445734491.24m", "0.00", True),
+        ("35951", "1.00m", "599.18", False),
+        ("**35951**", "**1.00m**", "599.18", False),
+    ],
+)
+def test_the_summary_of_wrk_is_read_in_bold_and_agrees_with_its_plan(
+    count: str,
+    seconds: str,
+    rate: str,
+    contradicts: bool,  # noqa: FBT001 (one of a table)
+) -> None:
+    (one,) = outputs(_WRK.format(count=count, seconds=seconds, rate=rate, transfer=rate))
+    assert ("35951 requests in 307445734491.24m" in str(one.verdict.findings)) == contradicts
+    figures = [each.value for each in one.found.output.parsed.figures if each.metric.name == "total_requests"]
+    assert figures == [35951.0]
+
+
+_PGBENCH = """pgbench (15.18)
+transaction type: {kind}
+scaling factor: 1
+query mode: simple
+number of clients: 2
+number of threads: 1
+duration: 60 s
+number of transactions actually processed: 108096
+{lines}latency average = 1.110 ms
+{connecting}
+tps = 1801.608271 ({rate})
+"""
+_OF_SCRIPTS = """SQL script {number}: <builtin: {name}>
+ - weight: 1 (targets 50.0% of total)
+ - 54048 transactions (50.0% of total, tps = 900.800000)
+ - latency average = {mean} ms
+ - latency stddev = 0.651 ms
+"""
+
+
+def _pgbench(kind: str, lines: str = "", *, connects: bool = False) -> JudgedOutput:
+    connecting = "average connection time = 0.163 ms" if connects else "initial connection time = 3.691 ms"
+    rate = "including reconnection times" if connects else "without initial connection time"
+    scripts = [_OF_SCRIPTS.format(number=1, name="select only", mean="0.097")]
+    scripts.append(_OF_SCRIPTS.format(number=2, name="simple update", mean="2.099"))
+    text = _PGBENCH.format(kind=kind, lines=lines, connecting=connecting, rate=rate)
+    (one,) = outputs(text + ("".join(scripts) if kind == "multiple scripts" else ""))
+    return one
+
+
+def _value(one: JudgedOutput, metric: str) -> list[float]:
+    return [each.value for each in one.found.output.parsed.figures if each.metric.name == metric]
+
+
+def test_the_scripts_of_pgbench_are_figures_beside_those_of_all() -> None:
+    one = _pgbench("multiple scripts")
+    assert _value(one, "latency_mean") == [1.11]
+    assert _value(one, "script_rate") == [900.8, 900.8]
+    assert _value(one, "script_latency_mean") == [0.097, 2.099]
+    assert not {"figures-contradict", "pgbench-contended"} & {each.id for each in one.verdict.findings}
+
+
+@pytest.mark.parametrize(("kind", "is_contended"), [("own.sql", False), ("<builtin: TPC-B (sort of)>", True)])
+def test_only_the_script_that_updates_branches_contends_for_them(kind: str, is_contended: bool) -> None:  # noqa: FBT001 (one of a table)
+    assert ("pgbench-contended" in {each.id for each in _pgbench(kind).verdict.findings}) == is_contended
+
+
+def test_pgbench_names_reconnections_and_what_was_above_the_latency_limit() -> None:
+    one = _pgbench(
+        "own.sql", "number of transactions above the 20.0 ms latency limit: 26/108096 (0.024%)\n", connects=True
+    )
+    assert (_value(one, "late_transactions"), _value(one, "connection_time_mean")) == ([26.0], [0.163])
+    assert "pgbench-reconnects" in {each.id for each in one.verdict.findings}
+
+
+_BUSY = "the server is busy running a test. try again later"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps({"start": {"connected": [], "version": "iperf 3.12"}, "intervals": [], "end": {}, "error": _BUSY}),
+        f"iperf3: error - {_BUSY}\n",
+        f"$ iperf3 -c 10.0.0.2 -t 2\niperf3: error - {_BUSY}\n",
+    ],
+)
+def test_an_error_of_iperf3_alone_is_named(text: str) -> None:
+    (one,) = outputs(text)
+    assert "iperf3" in one.found.format
+    assert _BUSY in one.verdict.summary + str(one.verdict.findings)
+
+
+def test_what_is_left_out_of_an_output_is_named() -> None:
+    line = "[ {}s] threads: 16, tps: {}, reads: 1.00, writes: 1.00, response time: 60.10ms (95%), errors: 0.00, "
+    rates = ((11, "18446842801212211200.00"), (12, "1385.03"))
+    (one,) = outputs("".join(f"{line.format(*each)}reconnects:  0.00\n" for each in rates))
+    assert any("18446842801212211200.00" in note for note in one.found.output.parsed.notes)
+    (one,) = outputs("goos: linux\nBenchmarkSort/a-2  \t   33440\t      2328 ns/op\t        42.50 foo/op\nPASS\n")
+    assert any("foo/op" in note for note in one.found.output.parsed.notes)

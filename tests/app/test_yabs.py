@@ -210,3 +210,10 @@ def test_any_stored_run_is_shown_as_text_and_exported_as_a_picture(tmp_path: Pat
     assert invoke("export", "last", "--card", str(picture)).exit_code == 0
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert invoke("export", "last", "last", "--card", str(picture)).exit_code == 0
+
+
+@pytest.mark.parametrize(("rate", "ios", "agrees"), [("2.20", "2.1k", True), ("2.40", "2.1k", False)])
+def test_a_printed_count_has_the_half_unit_of_its_last_digit(rate: str, ios: str, agrees: bool) -> None:  # noqa: FBT001 (one of a table)
+    rows = ROWS.replace("4k ", "1m ", 1).replace("MB/s", "GB/s").format(rate, ios)
+    first = judged_bytes("paste", (HEAD.format("v2025-04-20") + rows).encode()).outputs[0]
+    assert ("rate-against-block" not in {one.id for one in first.verdict.findings}) == agrees
