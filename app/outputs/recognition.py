@@ -9,7 +9,7 @@ from app.outputs.found import MOST_OUTPUTS, Between, FoundOutput, Recognition, U
 from app.outputs.json_documents import read_documents
 from app.outputs.pasted_text import Line, decoded_lines, lines_of, omission, plain, rejoined, uncut, without_endings
 from app.outputs.surroundings import without_panes, without_surroundings
-from app.outputs.text_outputs import SegmentLine, cache_notes, read_passes, segments
+from app.outputs.text_outputs import SegmentLine, cache_notes, read_passes, segments, whole_commands
 from app.outputs.tool_lines import begins_own, goes_on, has_own, is_loop, own_text
 
 MOST_TRIED = 20_000
@@ -123,6 +123,7 @@ def _stands_alone(line: str) -> bool:
 
 
 def _read_lines(lines: Sequence[Line], between: Between) -> Recognition:
+    lines = whole_commands(lines)
     documents = read_documents(_changed(lines, (_unended,), between), between)
     found, unread = documents.found, documents.invalid
     left, own, broken = 0, documents.own_lines, 0

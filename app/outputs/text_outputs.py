@@ -24,6 +24,12 @@ MOST_COUNTED = 2000
 MOST_OF_ONE = 200_000
 """Lines at the beginning and at the end of an output that are read."""
 
+MOST_BROKEN = 200
+"""Lines of a command line."""
+
+_CONTINUED = re.compile(r"^[ \t]*(?:>[ \t])?[ \t]*")
+"""What precedes the next line of a command line: the prompt of a shell that waits for it."""
+
 _DROPS = re.compile(r"vm[./]drop_caches ?= ?[13]\b|\b[13]\b[^;&>|]{0,9}[>|][^;&]{0,20}/proc/sys/vm/drop_caches")
 """A command that drops the page cache, or what sysctl prints then; 2 drops other caches."""
 
@@ -73,6 +79,23 @@ class _SegmentReading:
         """Whether it has a figure, or its result says why it has none."""
         begun_or_undecided = self.score[1] or any(one.undecided for one in self.results)
         return bool(self.score[2] or (begun_or_undecided and self.results))
+
+
+def whole_commands(lines: Sequence[Line]) -> list[Line]:
+    """Return `lines` with each command line of a tool in one, which has a ``\\`` before each line break in it."""
+    found: list[Line] = []
+    at = 0
+    while at < len(lines):
+        line, end = lines[at], at + 1
+        if line.text.endswith("\\"):
+            while end < min(len(lines), at + MOST_BROKEN) and lines[end - 1].text.endswith("\\"):
+                end += 1
+            rest = (_CONTINUED.sub("", each.text).removesuffix("\\") for each in lines[at + 1 : end])
+            whole = " ".join([line.text.removesuffix("\\"), *rest])
+            line, end = (line.with_text(whole), end) if command_of(whole) else (line, at + 1)
+        found.append(line)
+        at = end
+    return found
 
 
 def segments(lines: Iterable[Line]) -> Iterator[list[SegmentLine]]:
