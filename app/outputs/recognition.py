@@ -10,7 +10,7 @@ from app.outputs.json_documents import read_documents
 from app.outputs.pasted_text import Line, decoded_lines, lines_of, omission, plain, rejoined, uncut, without_endings
 from app.outputs.surroundings import without_panes, without_surroundings
 from app.outputs.text_outputs import SegmentLine, cache_notes, read_passes, segments, whole_commands
-from app.outputs.tool_lines import begins_own, goes_on, has_own, is_loop, own_text
+from app.outputs.tool_lines import after_first, begins_own, goes_on, has_own, is_loop, own_text
 
 MOST_TRIED = 20_000
 """Lines of a text that are read in every way; the others are read in the best one."""
@@ -127,15 +127,17 @@ def _read_lines(lines: Sequence[Line], between: Between) -> Recognition:
     documents = read_documents(_changed(lines, (_unended,), between), between)
     found, unread = documents.found, documents.invalid
     left, own, broken = 0, documents.own_lines, 0
-    loop = ""
+    carried = ""
     before: Sequence[SegmentLine] = ()
     watched = _watched(documents.rest, between)
     for segment in segments(watched):
-        command = next((line.command for line in reversed(segment) if line.command), loop)
-        loop = command if is_loop(command) else ""
+        command = next((line.command for line in reversed(segment) if line.command), carried)
         notes = cache_notes(before, segment, command)
         before = segment
         results = read_passes(segment, command, notes, between)
+        if not is_loop(command) and (results or command != carried):
+            command = after_first(command) if results else ""
+        carried = command
         found += [one for one in results if isinstance(one, FoundOutput)]
         unread += [one for one in results if isinstance(one, UnreadOutput)]
         own += sum(line.is_own or bool(line.command) for line in segment)

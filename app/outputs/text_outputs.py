@@ -10,7 +10,15 @@ from posixpath import normpath
 
 from app.outputs.found import MOST_OUTPUTS, Between, FoundOutput, UnreadOutput, formats
 from app.outputs.pasted_text import Line, dedented, omission
-from app.outputs.tool_lines import begun_by, command_of, command_of_tool, commands_in, has_own, is_loop
+from app.outputs.tool_lines import (
+    begun_by,
+    command_of,
+    command_of_tool,
+    commands_in,
+    commands_of_tools,
+    has_own,
+    is_loop,
+)
 from suites.command.program_rules import name_of
 from suites.outputs import CACHE_DROPPED, OutputFormat, ToolOutput
 from suites.tool_messages import printable_message
@@ -145,8 +153,9 @@ def cache_notes(before: Sequence[SegmentLine], segment: Sequence[SegmentLine], c
     outputs = [at for at, line in enumerate(before) if line.is_own and not line.command]
     above = itertools.takewhile(lambda line: line.command or not line.is_own, segment)
     texts = [line.text for line in (*before[max(outputs, default=-1) + 1 :], *above)]
-    again = not any(line.command for line in segment)  # a later pass of the loop `command`
-    text = "\n".join([*texts, command] if again else texts)
+    carried = not any(line.command for line in segment)
+    again = carried and is_loop(command)  # a later pass of it
+    text = "\n".join([*texts, command] if carried else texts)
     drop = next(reversed(list(_DROPS.finditer(text))), None)
     if drop is None or _NOT_DROPPED.search(text, drop.end()) or _uses(text[drop.end() :].lstrip("\"'"), command) > 1:
         return SegmentNotes()
@@ -255,13 +264,15 @@ def _segment_readings(
     at = [index for index, line in enumerate(segment) if line.is_own and not line.command]
     stripped = [segment[index].text.strip() for index in at]
     own = {each: count for each in known if (count := sum(map(each.has, stripped)))}
-    tool_command = command_of_tool(command) or None
+    commands: list[str | None] = [*commands_of_tools(command)] or [None]
     for start in sorted({max(0, at[0] - AROUND), at[0]}):  # what precedes may belong to the output, or hide it
         near = [line for line in segment[start : at[-1] + 1 + AROUND] if not line.command]
         text = "\n".join(dedented([line.text for line in near], segment[at[0]].text)) + "\n"
         for each, count in own.items():
             between()
-            results = tuple(each.read(text, tool_command))
+            results = tuple(each.read(text, commands[0]))
+            if 1 < len(results) == len(commands):
+                results = tuple(list(each.read(text, one))[at] for at, one in enumerate(commands))
             begun, figures = sum(map(each.begins, stripped)), sum(len(one.parsed.figures) for one in results)
             score = sum(one.parsed.complete for one in results), begun, figures, count
             yield _SegmentReading(score, each, near, text, results)

@@ -32,3 +32,24 @@ def test_options_after_a_line_break_are_those_of_the_command(prompt: str, next_l
     (one,) = recognise(command + report()).found
 
     assert one.output.stated["flush"] == "direct"
+
+
+@pytest.mark.parametrize("between", ["; ", " && ", "; echo 3 > /proc/sys/vm/drop_caches; "])
+def test_each_output_has_its_own_command_of_one_line(between: str) -> None:
+    write = "dd if=/dev/zero of=/root/t bs=1M count=1000 conv=fdatasync"
+    read = "dd if=/root/t of=/root/u bs=1M count=500 oflag=direct"
+
+    first, second = recognise(f"$ {write}{between}{read}\n{report()}{report(500)}").found
+
+    assert (first.output.stated["flush"], second.output.stated["flush"]) == ("fdatasync", "direct")
+    assert second.output.stated["count"] == 500
+
+
+def test_a_drop_between_two_commands_counts_for_the_second() -> None:
+    again = "dd if=/root/t of=/dev/null bs=1M count=1000"
+
+    found = recognise(
+        f"$ dd if=/dev/zero of=/root/t bs=1M count=1000; sysctl vm.drop_caches=3; {again}\n{report() * 2}"
+    )
+
+    assert any("drop_caches" in note for note in found.found[1].output.parsed.notes)
