@@ -90,7 +90,7 @@ class _SegmentReading:
 
 
 def whole_commands(lines: Sequence[Line]) -> list[Line]:
-    """Return `lines` with each command line of a tool in one, which has a ``\\`` before each line break in it."""
+    """Return `lines` with each command line of a tool in one, which has a backslash before each line break in it."""
     found: list[Line] = []
     at = 0
     while at < len(lines):

@@ -21,7 +21,7 @@ def judged(text: str) -> list[JudgedOutput]:
 
 
 def findings(one: JudgedOutput) -> set[str]:
-    return {finding.check for finding in one.verdict.findings}
+    return {finding.id for finding in one.verdict.findings}
 
 
 @pytest.mark.parametrize("prompt", ["$ ", "root@web-1:~# ", "# ", ""])
@@ -53,3 +53,40 @@ def test_a_drop_between_two_commands_counts_for_the_second() -> None:
     )
 
     assert any("drop_caches" in note for note in found.found[1].output.parsed.notes)
+
+
+@pytest.mark.parametrize(
+    ("operands", "records", "incomplete"),
+    [
+        ("bs=64M", (68, 1), False),
+        ("bs=8G", (0, 1), False),
+        ("bs=64M count=100", (68, 1), True),
+        ("bs=64M count=69", (69, 0), False),
+    ],
+)
+def test_a_partial_last_record_is_the_end_of_the_file(
+    operands: str, records: tuple[int, int], *, incomplete: bool
+) -> None:
+    full, rest = records
+    size = full * 2**26 + rest * 30932992
+
+    (one,) = judged(f"$ dd if=/root/f of=/root/g {operands} oflag=direct\n{report(full, rest=rest, size=size)}")
+
+    assert ("copied-in-part" in findings(one)) == incomplete
+
+
+def test_a_short_copy_that_flushes_each_block_has_a_caveat() -> None:
+    command = "$ dd if=/dev/zero of=/root/t bs=4k count=1000 oflag=dsync\n"
+
+    short, long = (judged(command + report(1000, seconds, size=4096000))[0] for seconds in ("1.31", "6.5"))
+
+    assert "short-runtime" in findings(short)
+    assert "short-runtime" not in findings(long)
+
+
+def test_an_error_of_the_tool_is_not_called_an_end_without_an_error() -> None:
+    text = "tr: (groupid=0, jobs=1): err=25 (file:x.c:1, func=xfer, error=Inappropriate ioctl for device): pid=1:\n"
+
+    (one,) = judged("fio-3.33\nStarting 1 process\n" + text)
+
+    assert not any("without an error" in finding.measured for finding in one.verdict.findings)
