@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
@@ -18,8 +19,8 @@ from suites.fio.text import read_terse, read_text
 from suites.fio_job.command_line import options_of
 from suites.fio_job.file import ALIASES, KNOWN, JobFileError, Section, read_job_file
 from suites.fio_job.section_values import section_values, sized
-from suites.identities import checked, noted
-from suites.output_reading import stated_by_command
+from suites.identities import Contradictions, noted
+from suites.output_reading import stated_by_command, with_own_texts
 from suites.output_times import CTIME, start_before_end
 from suites.outputs import NO_DISK, OutputFormat, ParsedTrial, ReadOutput, ToolOutput, is_without_disk, parse_whole
 from suites.parameters import Value
@@ -95,6 +96,23 @@ def _at_heads(read: ReadOutput, head: re.Pattern[str]) -> ReadOutput:
     return placing
 
 
+def _each_checked(read: ReadOutput, find: Contradictions) -> ReadOutput:
+    """Return a reader that notes at each result what contradicts itself in its own part of the output.
+
+    What has the name of one result only is noted at that one, wherever it is.
+    """
+
+    def checking(text: str, command: str | None) -> Iterator[ToolOutput]:
+        results = list(with_own_texts(read(text, command), text))
+        times, whole = Counter(one.name for one, _ in results), list(find(text))
+        for one, own in results:
+            by_name = [each for each in whole if each[0] and (not times[each[0]] or each[0] == one.name)]
+            near = [each for each in find(own) if not each[0] or times[each[0]] > 1]
+            yield from noted([one], [*(each for each in by_name if times[each[0]] <= 1), *near])
+
+    return checking
+
+
 def fio_formats() -> tuple[OutputFormat, ...]:
     """Return the formats of fio."""
     first = re.compile(rf"{_HEADER.pattern}|fio-\d+\.\d+\S*$")
@@ -111,12 +129,14 @@ def fio_formats() -> tuple[OutputFormat, ...]:
             title="fio text",
             first=first,
             line=_LINE,
-            read=_at_heads(_with_paths(checked(_read_text_output, text_contradictions)), _GROUP),
+            read=_each_checked(_at_heads(_with_paths(_read_text_output), _GROUP), text_contradictions),
             begun=_TEXT_START,
             prints_dots=True,
         ),
         OutputFormat(
-            title="fio terse", first=_TERSE, read=_at_heads(checked(_read_terse_output, terse_contradictions), _TERSE)
+            title="fio terse",
+            first=_TERSE,
+            read=_each_checked(_at_heads(_read_terse_output, _TERSE), terse_contradictions),
         ),
         OutputFormat(
             title="fio client JSON",
@@ -543,7 +563,7 @@ def _of_report(
         inferred = _inferred(job, section, given or {})
         if given and "block_size" not in given:
             inferred["block_sizes"] = ""
-        values = {**inferred, **(given or {}), **in_output}
+        values = {**inferred, **(given or {}), **in_output, **_load_on_line(command, section)}
         alone = len(report.jobs) == 1
         parsed = parse_whole(_FIO.parser({**read, **values}), text.encode()) if alone else _of_one(job, report)
         unstated = {} if "direct" in values else {"direct": (True, False)}
@@ -556,6 +576,27 @@ def _stated_on_line(command: str | None) -> dict[str, Value] | None:
     line = options_of(shlex.split(command or "")[1:])
     given = None if line.files else stated_by_command(_FIO, command)
     return None if given is None else _without_default_size(Section("", dict(line.options)), given)
+
+
+_LOAD = ("rate", "rate_iops", "rate_iops_both", "pause", "pause_blocks", "offload", "latency_target")
+"""What limits the I/Os of a job."""
+
+
+def _load_on_line(command: str | None, printed: Section) -> dict[str, Value]:
+    """Return the limits of the job that fio `printed` on a command line that has any: those before all, and its own."""
+    options: dict[str, str] = {}
+    job = "global"
+    typed = options_of(shlex.split(command or "")[1:]).options
+    if _LIMITS.isdisjoint(name for name, _ in typed):
+        return {}
+    for name, value in typed:
+        job = value if name == "name" else job
+        options |= {ALIASES.get(name, name): value} if job in {"global", printed.name.strip()} else {}
+    values = section_values(Section(printed.name, {**options, **printed.options}), "")
+    return {name: values[name] for name in _LOAD if name in values}
+
+
+_LIMITS = {"rate", "rate_iops", "thinktime", "latency_target"}
 
 
 def _stated_in_file(written: Section | None, printed: Section) -> dict[str, Value] | None:
