@@ -93,7 +93,7 @@ def _short_runtime(evidence: StepEvidence) -> CheckOutcome | None:
     if seconds >= least or (flushed and evidence.measured_seconds is None):
         return None
     block = int(values["block_size"])
-    count = int(values["count"] * least / max(seconds, 0.001)) if flushed else -(-_enough(evidence) // block)
+    count = int(int(values["count"]) * least / max(seconds, 0.001)) if flushed else -(-_enough(evidence) // block)
     return CheckOutcome(measured=f"{quantity(size)} {clause}.{started}", changes={"count": count})
 
 

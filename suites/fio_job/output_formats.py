@@ -489,6 +489,7 @@ def _stated_in_text(lines: Iterable[str]) -> dict[str, dict[str, str]]:
     found: dict[str, dict[str, str]] = {}
     begun: dict[str, list[tuple[str, dict[str, str]]]] = {}
     heads: dict[str, set[str]] = {}
+    counted: set[tuple[str, str, str]] = set()  # --status-interval repeats the same processes
     for line in lines:
         if header := _HEADER.match(line.strip()):
             stated = {name: header[name] for name in ("rw", "ioengine", "iodepth") if header[name]}
@@ -498,6 +499,11 @@ def _stated_in_text(lines: Iterable[str]) -> dict[str, dict[str, str]]:
         elif group := _GROUP.match(line.strip()):
             heads.setdefault(group["group"], set()).add(group["job"])
             own = found.setdefault(group["job"], {})
+            pid = _PID.search(line)
+            head = group["job"], group["group"], pid[1] if pid else f"number {len(counted)}"
+            if head in counted:
+                continue
+            counted.add(head)
             own["numjobs"] = str(int(own.get("numjobs", 0)) + int(group["jobs"]))  # clones without group_reporting
     for number, jobs in begun.items():
         merged = len(jobs) > len(heads.get(number, jobs))
