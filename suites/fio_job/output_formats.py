@@ -12,7 +12,8 @@ from types import MappingProxyType
 
 from suites.fio.identities import document_contradictions, terse_contradictions, text_contradictions
 from suites.fio.metrics import BANDWIDTH, job_figures
-from suites.fio.parameters import ONE_AT_A_TIME
+from suites.fio.output import verify_note, without_verify
+from suites.fio.parameters import ONE_AT_A_TIME, verifies_after
 from suites.fio.report import Direction, JobReport, Report, read_report
 from suites.fio.suite import Fio
 from suites.fio.text import read_terse, read_text
@@ -181,7 +182,7 @@ def _of_document(documents: list[str], report: Report) -> Iterator[ToolOutput]:
             kept = {"runtime"} if values["ioengine"] in ONE_AT_A_TIME else {"runtime", "ioengine"}
             values = {**values, **{name: value for name, value in found.items() if name not in kept}}
             values.pop("size", None)
-        parsed = parse_whole(_FIO.parser(values), whole.encode()) if alone else _of_one(job, report)
+        parsed = parse_whole(_FIO.parser(values), whole.encode()) if alone else _of_one(job, report, values)
         if jobs > 1 and job.job_seconds < _SAME_TIME * jobs * job.runtime:
             text = f"Jobs of the group ended earlier than the longest: the rates are means of its {job.runtime:g} s."
             parsed = replace(parsed, notes=(*parsed.notes, text))
@@ -245,11 +246,12 @@ def _options(given: Mapping[str, str]) -> dict[str, str]:
     return {ALIASES.get(name, name): value for name, value in given.items()}
 
 
-def _of_one(job: JobReport, report: Report) -> ParsedTrial:
+def _of_one(job: JobReport, report: Report, values: Mapping[str, Value]) -> ParsedTrial:
     """Return the figures of one job of several: what reached the device cannot be divided among them."""
     problems = (f"fio failed with error {job.error}.",) if job.error else ()
-    figures = tuple(job_figures(job, {}))
-    return ParsedTrial(figures, notes=problems, complete=not problems, tool_version=report.version)
+    verified = [note] if verifies_after(values) and (note := verify_note(job)) else []
+    figures = tuple(job_figures(without_verify(job) if verified else job, {}))
+    return ParsedTrial(figures, notes=(*problems, *verified), complete=not problems, tool_version=report.version)
 
 
 def _without_default_size(section: Section, values: Mapping[str, Value]) -> dict[str, Value]:
@@ -571,7 +573,7 @@ def _of_report(
             inferred["block_sizes"] = ""
         values = {**inferred, **(given or {}), **in_output, **_load_on_line(command, section)}
         alone = len(report.jobs) == 1
-        parsed = parse_whole(_FIO.parser({**read, **values}), text.encode()) if alone else _of_one(job, report)
+        parsed = parse_whole(_FIO.parser({**read, **values}), text.encode()) if alone else _of_one(job, report, values)
         unstated = {} if "direct" in values else {"direct": (True, False)}
         marked = _marked(values, *([] if "rw" in {*(given or {}), *in_output} else ["rw"]))
         yield ToolOutput(_FIO.id, parsed, marked, unstated, name=job.name, seconds=_ran(job, values))

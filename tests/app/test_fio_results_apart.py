@@ -42,3 +42,15 @@ def test_limits_on_the_command_line_are_those_of_the_job(option: str, name: str,
 
     assert first.output.stated[name] == value
     assert not second.output.stated.get(name)
+
+
+def test_the_verify_phase_of_a_write_is_no_part_of_its_figures() -> None:
+    command = "$ fio --name=v --rw=write --bs=64k --direct=1 --ioengine=psync --verify=crc32c\n"
+    write = "  write: IOPS=48, BW=3084KiB/s (3158kB/s)(16.0MiB/5313msec); 0 zone resets\n"
+    read = "  read: IOPS=7314, BW=457MiB/s (479MB/s)(16.0MiB/35msec)\n"
+    head = "v: (g=0): rw=write, bs=(R) 64.0KiB-64.0KiB, (W) 64.0KiB-64.0KiB, ioengine=psync, iodepth=1\n"
+
+    (one,) = recognise(command + head + HEAD.format(job="v", group=0) + read + write).found
+
+    assert {dict(figure.labels).get("operation") for figure in one.output.parsed.figures} == {"write"}
+    assert any("verify phase" in note for note in one.output.parsed.notes)
