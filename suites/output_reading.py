@@ -217,5 +217,5 @@ def by_parser(
 def with_own_texts(results: Iterable[ToolOutput], text: str) -> Iterable[tuple[ToolOutput, str]]:
     """Yield each result that was read from `text`, and its own part of it."""
     found, lines = list(results), text.split("\n")
-    for one, after in zip(found, [*(later.line for later in found[1:]), len(lines)], strict=True):
+    for one, after in zip(found, [*(later.line for later in found[1:]), len(lines)], strict=False):
         yield one, "\n".join(lines[one.line : after])

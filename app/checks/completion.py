@@ -59,7 +59,12 @@ def _no_figures(trial: TrialEvidence) -> CheckOutcome | None:
         return None
     figure = trial.headline
     if figure is None:
-        return CheckOutcome("The tool exited without an error and printed no figure.")
+        how = (
+            "The tool printed no figure."
+            if trial.elsewhere
+            else "The tool exited without an error and printed no figure."
+        )
+        return CheckOutcome(how)
     if figure.metric.kind is MetricKind.RATE and figure.value == 0:
         return CheckOutcome(f"{figure.metric.title}: 0.")
     counted = trial.value("copied")

@@ -9,8 +9,8 @@ from app.outputs.found import MOST_OUTPUTS, Between, FoundOutput, Recognition, U
 from app.outputs.json_documents import read_documents
 from app.outputs.pasted_text import Line, decoded_lines, lines_of, omission, plain, rejoined, uncut, without_endings
 from app.outputs.surroundings import without_panes, without_surroundings
-from app.outputs.text_outputs import SegmentLine, cache_notes, read_passes, segments
-from app.outputs.tool_lines import begins_own, goes_on, has_own, is_loop, own_text
+from app.outputs.text_outputs import SegmentLine, cache_notes, read_passes, segments, whole_commands
+from app.outputs.tool_lines import after_first, begins_own, goes_on, has_own, is_loop, own_text
 
 MOST_TRIED = 20_000
 """Lines of a text that are read in every way; the others are read in the best one."""
@@ -123,19 +123,23 @@ def _stands_alone(line: str) -> bool:
 
 
 def _read_lines(lines: Sequence[Line], between: Between) -> Recognition:
+    lines = whole_commands(lines)
     documents = read_documents(_changed(lines, (_unended,), between), between)
     found, unread = documents.found, documents.invalid
     left, own, broken = 0, documents.own_lines, 0
-    loop, several = "", {one.title for one in formats() if one.several}
+    carried, several = "", {one.title for one in formats() if one.several}
     before: Sequence[SegmentLine] = ()
     watched = _watched(documents.rest, between)
     for segment in segments(watched):
-        command = next((line.command for line in reversed(segment) if line.command), loop)
+        command = next((line.command for line in reversed(segment) if line.command), carried)
         notes = cache_notes(before, segment, command)
         before = segment
         results = read_passes(segment, command, notes, between)
+        is_kept = is_loop(command) or any(one.format in several for one in results)
+        if not is_kept and (results or command != carried):
+            command = after_first(command) if results else ""
+        carried = command
         found += [one for one in results if isinstance(one, FoundOutput)]
-        loop = command if is_loop(command) or any(one.format in several for one in results) else ""
         unread += [one for one in results if isinstance(one, UnreadOutput)]
         own += sum(line.is_own or bool(line.command) for line in segment)
         broken += sum(goes_on(line.text, rest.text.strip()) for line, rest in pairwise(segment))

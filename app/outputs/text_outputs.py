@@ -10,7 +10,15 @@ from posixpath import normpath
 
 from app.outputs.found import MOST_OUTPUTS, Between, FoundOutput, UnreadOutput, formats
 from app.outputs.pasted_text import Line, dedented, omission
-from app.outputs.tool_lines import begun_by, command_of, command_of_tool, commands_in, has_own, is_loop
+from app.outputs.tool_lines import (
+    begun_by,
+    command_of,
+    command_of_tool,
+    commands_in,
+    commands_of_tools,
+    has_own,
+    is_loop,
+)
 from suites.command.program_rules import name_of
 from suites.outputs import CACHE_DROPPED, OutputFormat, ToolOutput
 from suites.tool_messages import printable_message
@@ -23,6 +31,12 @@ MOST_COUNTED = 2000
 
 MOST_OF_ONE = 200_000
 """Lines at the beginning and at the end of an output that are read."""
+
+MOST_BROKEN = 200
+"""Lines of a command line."""
+
+_CONTINUED = re.compile(r"^[ \t]*(?:>[ \t])?[ \t]*")
+"""What precedes the next line of a command line: the prompt of a shell that waits for it."""
 
 _DROPS = re.compile(r"vm[./]drop_caches ?= ?[13]\b|\b[13]\b[^;&>|]{0,9}[>|][^;&]{0,20}/proc/sys/vm/drop_caches")
 """A command that drops the page cache, or what sysctl prints then; 2 drops other caches."""
@@ -75,6 +89,23 @@ class _SegmentReading:
         return bool(self.score[2] or (begun_or_undecided and self.results))
 
 
+def whole_commands(lines: Sequence[Line]) -> list[Line]:
+    """Return `lines` with each command line of a tool in one, which has a backslash before each line break in it."""
+    found: list[Line] = []
+    at = 0
+    while at < len(lines):
+        line, end = lines[at], at + 1
+        if line.text.endswith("\\"):
+            while end < min(len(lines), at + MOST_BROKEN) and lines[end - 1].text.endswith("\\"):
+                end += 1
+            rest = (_CONTINUED.sub("", each.text).removesuffix("\\") for each in lines[at + 1 : end])
+            whole = " ".join([line.text.removesuffix("\\"), *rest])
+            line, end = (line.with_text(whole), end) if command_of(whole) else (line, at + 1)
+        found.append(line)
+        at = end
+    return found
+
+
 def segments(lines: Iterable[Line]) -> Iterator[list[SegmentLine]]:
     """Yield `lines` in parts, each with one output: a line that begins one ends the part before, as does a prompt.
 
@@ -122,8 +153,9 @@ def cache_notes(before: Sequence[SegmentLine], segment: Sequence[SegmentLine], c
     outputs = [at for at, line in enumerate(before) if line.is_own and not line.command]
     above = itertools.takewhile(lambda line: line.command or not line.is_own, segment)
     texts = [line.text for line in (*before[max(outputs, default=-1) + 1 :], *above)]
-    again = not any(line.command for line in segment)  # a later pass of the loop `command`
-    text = "\n".join([*texts, command] if again else texts)
+    carried = not any(line.command for line in segment)
+    again = carried and is_loop(command)  # a later pass of it
+    text = "\n".join([*texts, command] if carried else texts)
     drop = next(reversed(list(_DROPS.finditer(text))), None)
     if drop is None or _NOT_DROPPED.search(text, drop.end()) or _uses(text[drop.end() :].lstrip("\"'"), command) > 1:
         return SegmentNotes()
@@ -232,13 +264,15 @@ def _segment_readings(
     at = [index for index, line in enumerate(segment) if line.is_own and not line.command]
     stripped = [segment[index].text.strip() for index in at]
     own = {each: count for each in known if (count := sum(map(each.has, stripped)))}
-    tool_command = command_of_tool(command) or None
+    commands: list[str | None] = [*commands_of_tools(command)] or [None]
     for start in sorted({max(0, at[0] - AROUND), at[0]}):  # what precedes may belong to the output, or hide it
         near = [line for line in segment[start : at[-1] + 1 + AROUND] if not line.command]
         text = "\n".join(dedented([line.text for line in near], segment[at[0]].text)) + "\n"
         for each, count in own.items():
             between()
-            results = tuple(each.read(text, tool_command))
+            results = tuple(each.read(text, commands[0]))
+            if 1 < len(results) == len(commands):
+                results = tuple(list(each.read(text, one))[at] for at, one in enumerate(commands))
             begun, figures = sum(map(each.begins, stripped)), sum(len(one.parsed.figures) for one in results)
             score = sum(one.parsed.complete for one in results), begun, figures, count
             yield _SegmentReading(score, each, near, text, results)

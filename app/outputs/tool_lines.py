@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
@@ -154,12 +155,37 @@ def _command_of(line: str) -> str:
 
 def command_of_tool(typed: str) -> str:
     """Return the command of a tool alone in a command line; empty if there is none."""
-    for words in commands_in(typed):
-        at = next((at for at, word in enumerate(words) if word not in _SHELL_WORDS), 0)
-        for program in starts(words[at:])[0]:
-            if name_of(words[at + program]) in _programs():
-                return shlex.join(word for word in words[at + program :] if word[:2] not in {"> ", "< "})
+    return next(commands_of_tools(typed), "")
+
+
+def commands_of_tools(typed: str) -> Iterator[str]:
+    """Yield each command of a tool in a command line."""
+    return filter(None, map(_of_tool, commands_in(typed)))
+
+
+def after_first(typed: str) -> str:
+    """Return what follows the first command of a tool in a command line; empty if no command of a tool does."""
+    commands = commands_in(typed)
+    first = next((at for at, words in enumerate(commands) if _of_tool(words)), len(commands))
+    rest = commands[first + 1 :]
+    return "; ".join(map(_typed, rest)) if any(map(_of_tool, rest)) else ""
+
+
+def _of_tool(words: Sequence[str]) -> str:
+    """Return the command of a tool in the words of a command; empty if it is none of a tool."""
+    at = next((at for at, word in enumerate(words) if word not in _SHELL_WORDS), 0)
+    for program in starts(words[at:])[0]:
+        if name_of(words[at + program]) in _programs():
+            return _typed([word for word in words[at + program :] if not _is_redirection(word)])
     return ""
+
+
+def _typed(words: Sequence[str]) -> str:
+    return " ".join(word if _is_redirection(word) else shlex.quote(word) for word in words)
+
+
+def _is_redirection(word: str) -> bool:
+    return word[:2] in {"> ", "< "}
 
 
 def is_loop(typed: str) -> bool:

@@ -89,13 +89,12 @@ def _short_runtime(evidence: StepEvidence) -> CheckOutcome | None:
     seconds, clause = disk.seconds_of_copy(evidence, size)
     shortest = SHORTEST if evidence.measured_seconds is None else FAR_TOO_SHORT
     least, started = disk.least_seconds(evidence, shortest)
-    if _each_block_is_safe(values) or seconds >= least:
+    flushed = _each_block_is_safe(values)  # whose seconds no rate of the disk tells beforehand
+    if seconds >= least or (flushed and evidence.measured_seconds is None):
         return None
     block = int(values["block_size"])
-    return CheckOutcome(
-        measured=f"{quantity(size)} {clause}.{started}",
-        changes={"count": -(-_enough(evidence) // block)},
-    )
+    count = int(int(values["count"]) * least / max(seconds, 0.001)) if flushed else -(-_enough(evidence) // block)
+    return CheckOutcome(measured=f"{quantity(size)} {clause}.{started}", changes={"count": count})
 
 
 def _enough(evidence: StepEvidence) -> int:

@@ -124,10 +124,15 @@ _COUNTED = re.compile(r"\bcount=")
 
 
 def _blocks_copied(one: ToolOutput, command: str | None) -> dict[str, Value]:
-    """Return the number of blocks copied, where the command line has none (up to the end of its input) or fewer."""
+    """Return the blocks copied, where the command line has no number (up to the end of its input) or fewer.
+
+    The last one is part of a block if the input ends in it: it is not counted, unless it is the only one.
+    """
     size, block = _bytes_copied(one.parsed), int(one.stated.get("block_size", BLOCK_SIZE.default))
     counted = int(one.stated.get("count", 0)) if command and _COUNTED.search(command) else 0
-    return {"count": -(-size // block)} if size > block * counted else {}
+    if size <= block * counted:
+        return {}
+    return {"count": size // block} if size >= block else {"block_size": size, "count": 1}
 
 
 def _bytes_copied(parsed: ParsedTrial) -> int:

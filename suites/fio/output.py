@@ -83,6 +83,20 @@ def fio_messages(lines: Iterable[str]) -> list[str]:
     return [f"fio: {words.removeprefix('fio: ')}" for words in messages_found[:MAXIMUM_NOTES]]
 
 
+def verify_note(job: JobReport) -> str:
+    """Return a note on the reads of a job that writes and then verifies what it wrote; empty if it read nothing."""
+    read = job.directions.get("read")
+    if read is None or not read.ios:
+        return ""
+    rate = f" at {read.iops:.0f} IOPS" if read.iops else ""
+    return f"The verify phase read {read.ios} blocks{rate} after the writes; it is no part of the figures."
+
+
+def without_verify(job: JobReport) -> JobReport:
+    """Return a job that writes without the reads of its verify phase."""
+    return replace(job, directions={name: one for name, one in job.directions.items() if name != "read"})
+
+
 MAXIMUM_TEXT_LINES = 4000
 MAXIMUM_TEXT_LINE = 8000  # a line of terse output has about 1,500 characters
 MAXIMUM_SAMPLES = 2_000_000
@@ -95,6 +109,7 @@ class FioParser:
 
     headline: str = IOPS.name
     several: bool = False  # volumes, whose disks are reported each
+    verifies: bool = False  # the reads of a job that writes are its verify phase
     _reader: DocumentReader = field(default_factory=DocumentReader)
     _errors: LineSplitter = field(default_factory=LineSplitter)
     _text: list[str] = field(default_factory=list)
@@ -120,12 +135,20 @@ class FioParser:
         report = self._report or read_text(self._text) or read_terse(self._text)
         if report is None:
             return ParsedTrial(notes=tuple(self._nothing_read(exit_status)), complete=False)
+        verified = []
+        if self.verifies:
+            verified = list(filter(None, map(verify_note, report.jobs)))
+            report = replace(report, jobs=tuple(map(without_verify, report.jobs)))
         problems = list(self._problems(report, exit_status))
         figures = tuple(sorted(self._figures(report), key=lambda figure: figure.metric.name != self.headline))
         if not (figures or problems):
             problems.append("fio counted no I/O.")
-        notes = (*problems, *self._remarks())
-        samples = tuple(self._labelled(key, sample) for key, sample in self._samples)
+        notes = (*problems, *verified, *self._remarks())
+        samples = tuple(
+            self._labelled(key, sample)
+            for key, sample in self._samples
+            if not (self.verifies and ("operation", "read") in sample.labels)
+        )
         return ParsedTrial(figures, samples, notes, complete=not problems)
 
     def _keep(self, lines: Iterable[str]) -> None:

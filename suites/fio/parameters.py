@@ -367,6 +367,11 @@ def in_flight(values: Values) -> int:
     return int(values["numjobs"]) * (1 if one_in_flight(values) else int(values["iodepth"]))
 
 
+def verifies_after(values: Values) -> bool:
+    """Whether the reads of a job are those that verify what it wrote before."""
+    return values.get("verify", NONE) != NONE and values["rw"] in {"write", "randwrite"}
+
+
 def iops_limit(values: Values) -> float:
     """Return the I/Os per second, in both directions, that each job is limited to; 0 without a limit.
 

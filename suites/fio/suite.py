@@ -53,6 +53,7 @@ from suites.fio.parameters import (
     pause_limit,
     redraws_offsets,
     total_size,
+    verifies_after,
     waits_for_steady_state,
     writes,
     writes_per_sync,
@@ -368,7 +369,8 @@ class Fio(Suite):
 
     def parser(self, values: Values) -> TrialParser:
         """Return a new parser."""
-        return FioParser(self.metrics_of(values)[0].name, several=len(self.volumes(values)) > 1)
+        several = len(self.volumes(values)) > 1
+        return FioParser(self.metrics_of(values)[0].name, several=several, verifies=verifies_after(values))
 
     def traits(self, values: Values, facts: Facts | None) -> Traits:
         """Return the traits of a step for cross-checks."""

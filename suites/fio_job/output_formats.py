@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
@@ -11,15 +12,16 @@ from types import MappingProxyType
 
 from suites.fio.identities import document_contradictions, terse_contradictions, text_contradictions
 from suites.fio.metrics import BANDWIDTH, job_figures
-from suites.fio.parameters import ONE_AT_A_TIME
+from suites.fio.output import verify_note, without_verify
+from suites.fio.parameters import ONE_AT_A_TIME, verifies_after
 from suites.fio.report import Direction, JobReport, Report, read_report
 from suites.fio.suite import Fio
 from suites.fio.text import read_terse, read_text
 from suites.fio_job.command_line import options_of
 from suites.fio_job.file import ALIASES, KNOWN, JobFileError, Section, read_job_file
 from suites.fio_job.section_values import section_values, sized
-from suites.identities import checked, noted
-from suites.output_reading import stated_by_command
+from suites.identities import Contradictions, noted
+from suites.output_reading import stated_by_command, with_own_texts
 from suites.output_times import CTIME, start_before_end
 from suites.outputs import NO_DISK, OutputFormat, ParsedTrial, ReadOutput, ToolOutput, is_without_disk, parse_whole
 from suites.parameters import Value
@@ -95,6 +97,23 @@ def _at_heads(read: ReadOutput, head: re.Pattern[str]) -> ReadOutput:
     return placing
 
 
+def _each_checked(read: ReadOutput, find: Contradictions) -> ReadOutput:
+    """Return a reader that notes at each result what contradicts itself in its own part of the output.
+
+    What has the name of one result only is noted at that one, wherever it is.
+    """
+
+    def checking(text: str, command: str | None) -> Iterator[ToolOutput]:
+        results = list(with_own_texts(read(text, command), text))
+        times, whole = Counter(one.name for one, _ in results), list(find(text))
+        for one, own in results:
+            by_name = [each for each in whole if each[0] and (not times[each[0]] or each[0] == one.name)]
+            near = [each for each in find(own) if not each[0] or times[each[0]] > 1]
+            yield from noted([one], [*(each for each in by_name if times[each[0]] <= 1), *near])
+
+    return checking
+
+
 def fio_formats() -> tuple[OutputFormat, ...]:
     """Return the formats of fio."""
     first = re.compile(rf"{_HEADER.pattern}|fio-\d+\.\d+\S*$")
@@ -111,12 +130,14 @@ def fio_formats() -> tuple[OutputFormat, ...]:
             title="fio text",
             first=first,
             line=_LINE,
-            read=_at_heads(_with_paths(checked(_read_text_output, text_contradictions)), _GROUP),
+            read=_each_checked(_at_heads(_with_paths(_read_text_output), _GROUP), text_contradictions),
             begun=_TEXT_START,
             prints_dots=True,
         ),
         OutputFormat(
-            title="fio terse", first=_TERSE, read=_at_heads(checked(_read_terse_output, terse_contradictions), _TERSE)
+            title="fio terse",
+            first=_TERSE,
+            read=_each_checked(_at_heads(_read_terse_output, _TERSE), terse_contradictions),
         ),
         OutputFormat(
             title="fio client JSON",
@@ -161,7 +182,7 @@ def _of_document(documents: list[str], report: Report) -> Iterator[ToolOutput]:
             kept = {"runtime"} if values["ioengine"] in ONE_AT_A_TIME else {"runtime", "ioengine"}
             values = {**values, **{name: value for name, value in found.items() if name not in kept}}
             values.pop("size", None)
-        parsed = parse_whole(_FIO.parser(values), whole.encode()) if alone else _of_one(job, report)
+        parsed = parse_whole(_FIO.parser(values), whole.encode()) if alone else _of_one(job, report, values)
         if jobs > 1 and job.job_seconds < _SAME_TIME * jobs * job.runtime:
             text = f"Jobs of the group ended earlier than the longest: the rates are means of its {job.runtime:g} s."
             parsed = replace(parsed, notes=(*parsed.notes, text))
@@ -225,11 +246,12 @@ def _options(given: Mapping[str, str]) -> dict[str, str]:
     return {ALIASES.get(name, name): value for name, value in given.items()}
 
 
-def _of_one(job: JobReport, report: Report) -> ParsedTrial:
+def _of_one(job: JobReport, report: Report, values: Mapping[str, Value]) -> ParsedTrial:
     """Return the figures of one job of several: what reached the device cannot be divided among them."""
     problems = (f"fio failed with error {job.error}.",) if job.error else ()
-    figures = tuple(job_figures(job, {}))
-    return ParsedTrial(figures, notes=problems, complete=not problems, tool_version=report.version)
+    verified = [note] if verifies_after(values) and (note := verify_note(job)) else []
+    figures = tuple(job_figures(without_verify(job) if verified else job, {}))
+    return ParsedTrial(figures, notes=(*problems, *verified), complete=not problems, tool_version=report.version)
 
 
 def _without_default_size(section: Section, values: Mapping[str, Value]) -> dict[str, Value]:
@@ -469,6 +491,7 @@ def _stated_in_text(lines: Iterable[str]) -> dict[str, dict[str, str]]:
     found: dict[str, dict[str, str]] = {}
     begun: dict[str, list[tuple[str, dict[str, str]]]] = {}
     heads: dict[str, set[str]] = {}
+    counted: set[tuple[str, str, str]] = set()  # --status-interval repeats the same processes
     for line in lines:
         if header := _HEADER.match(line.strip()):
             stated = {name: header[name] for name in ("rw", "ioengine", "iodepth") if header[name]}
@@ -478,6 +501,11 @@ def _stated_in_text(lines: Iterable[str]) -> dict[str, dict[str, str]]:
         elif group := _GROUP.match(line.strip()):
             heads.setdefault(group["group"], set()).add(group["job"])
             own = found.setdefault(group["job"], {})
+            pid = _PID.search(line)
+            head = group["job"], group["group"], pid[1] if pid else f"number {len(counted)}"
+            if head in counted:
+                continue
+            counted.add(head)
             own["numjobs"] = str(int(own.get("numjobs", 0)) + int(group["jobs"]))  # clones without group_reporting
     for number, jobs in begun.items():
         merged = len(jobs) > len(heads.get(number, jobs))
@@ -543,9 +571,9 @@ def _of_report(
         inferred = _inferred(job, section, given or {})
         if given and "block_size" not in given:
             inferred["block_sizes"] = ""
-        values = {**inferred, **(given or {}), **in_output}
+        values = {**inferred, **(given or {}), **in_output, **_load_on_line(command, section)}
         alone = len(report.jobs) == 1
-        parsed = parse_whole(_FIO.parser({**read, **values}), text.encode()) if alone else _of_one(job, report)
+        parsed = parse_whole(_FIO.parser({**read, **values}), text.encode()) if alone else _of_one(job, report, values)
         unstated = {} if "direct" in values else {"direct": (True, False)}
         marked = _marked(values, *([] if "rw" in {*(given or {}), *in_output} else ["rw"]))
         yield ToolOutput(_FIO.id, parsed, marked, unstated, name=job.name, seconds=_ran(job, values))
@@ -556,6 +584,27 @@ def _stated_on_line(command: str | None) -> dict[str, Value] | None:
     line = options_of(shlex.split(command or "")[1:])
     given = None if line.files else stated_by_command(_FIO, command)
     return None if given is None else _without_default_size(Section("", dict(line.options)), given)
+
+
+_LOAD = ("rate", "rate_iops", "rate_iops_both", "pause", "pause_blocks", "offload", "latency_target")
+"""What limits the I/Os of a job."""
+
+
+def _load_on_line(command: str | None, printed: Section) -> dict[str, Value]:
+    """Return the limits of the job that fio `printed` on a command line that has any: those before all, and its own."""
+    options: dict[str, str] = {}
+    job = "global"
+    typed = options_of(shlex.split(command or "")[1:]).options
+    if _LIMITS.isdisjoint(name for name, _ in typed):
+        return {}
+    for name, value in typed:
+        job = value if name == "name" else job
+        options |= {ALIASES.get(name, name): value} if job in {"global", printed.name.strip()} else {}
+    values = section_values(Section(printed.name, {**options, **printed.options}), "")
+    return {name: values[name] for name in _LOAD if name in values}
+
+
+_LIMITS = {"rate", "rate_iops", "thinktime", "latency_target"}
 
 
 def _stated_in_file(written: Section | None, printed: Section) -> dict[str, Value] | None:

@@ -1,0 +1,92 @@
+"""Command lines above outputs in a paste: which command, and which options, each result has."""
+
+import pytest
+
+from app.events import OutputSource
+from app.outputs.judging import JudgedOutput, judged_output
+from app.outputs.recognition import recognise
+
+REPORT = """{count}+{rest} records in
+{count}+{rest} records out
+{size} bytes (1.0 GB, 1000 MiB) copied, {seconds} s, 106 MB/s
+"""
+
+
+def report(count: int = 1000, seconds: str = "9.9", rest: int = 0, size: int = 0) -> str:
+    return REPORT.format(count=count, rest=rest, size=size or count * 2**20, seconds=seconds)
+
+
+def judged(text: str) -> list[JudgedOutput]:
+    return [judged_output(one, OutputSource("pasted", "")) for one in recognise(text).found]
+
+
+def findings(one: JudgedOutput) -> set[str]:
+    return {finding.id for finding in one.verdict.findings}
+
+
+@pytest.mark.parametrize("prompt", ["$ ", "root@web-1:~# ", "# ", ""])
+@pytest.mark.parametrize("next_line", ["  ", "> ", ""])
+def test_options_after_a_line_break_are_those_of_the_command(prompt: str, next_line: str) -> None:
+    command = f"{prompt}dd if=/dev/zero of=/root/t \\\n{next_line}bs=1M count=1000 \\\n{next_line}oflag=direct\n"
+
+    (one,) = recognise(command + report()).found
+
+    assert one.output.stated["flush"] == "direct"
+
+
+@pytest.mark.parametrize("between", ["; ", " && ", "; echo 3 > /proc/sys/vm/drop_caches; "])
+def test_each_output_has_its_own_command_of_one_line(between: str) -> None:
+    write = "dd if=/dev/zero of=/root/t bs=1M count=1000 conv=fdatasync"
+    read = "dd if=/root/t of=/root/u bs=1M count=500 oflag=direct"
+
+    first, second = recognise(f"$ {write}{between}{read}\n{report()}{report(500)}").found
+
+    assert (first.output.stated["flush"], second.output.stated["flush"]) == ("fdatasync", "direct")
+    assert second.output.stated["count"] == 500
+
+
+def test_a_drop_between_two_commands_counts_for_the_second() -> None:
+    again = "dd if=/root/t of=/dev/null bs=1M count=1000"
+
+    found = recognise(
+        f"$ dd if=/dev/zero of=/root/t bs=1M count=1000; sysctl vm.drop_caches=3; {again}\n{report() * 2}"
+    )
+
+    assert any("drop_caches" in note for note in found.found[1].output.parsed.notes)
+
+
+@pytest.mark.parametrize(
+    ("operands", "records", "incomplete"),
+    [
+        ("bs=64M", (68, 1), False),
+        ("bs=8G", (0, 1), False),
+        ("bs=64M count=100", (68, 1), True),
+        ("bs=64M count=69", (69, 0), False),
+    ],
+)
+def test_a_partial_last_record_is_the_end_of_the_file(
+    operands: str, records: tuple[int, int], *, incomplete: bool
+) -> None:
+    full, rest = records
+    size = full * 2**26 + rest * 30932992
+
+    (one,) = judged(f"$ dd if=/root/f of=/root/g {operands} oflag=direct\n{report(full, rest=rest, size=size)}")
+
+    assert ("copied-in-part" in findings(one)) == incomplete
+
+
+def test_a_short_copy_that_flushes_each_block_has_a_caveat() -> None:
+    command = "$ dd if=/dev/zero of=/root/t bs=4k count=1000 oflag=dsync\n"
+
+    short, long = (judged(command + report(1000, seconds, size=4096000))[0] for seconds in ("1.31", "6.5"))
+
+    assert "short-runtime" in findings(short)
+    assert "short-runtime" not in findings(long)
+
+
+def test_an_error_of_the_tool_is_not_called_an_end_without_an_error() -> None:
+    text = "tr: (groupid=0, jobs=1): err=25 (file:x.c:1, func=xfer, error=Inappropriate ioctl for device): pid=1:\n"
+
+    (one,) = judged("fio-3.33\nStarting 1 process\n" + text)
+
+    assert not any("without an error" in finding.measured for finding in one.verdict.findings)
