@@ -9,7 +9,10 @@ _NAMES = (
     r"|(?<![A-Z0-9])(?:TOKEN|PASS|PWD)(?![A-Z0-9])"
 )
 _SECRET = re.compile(_NAMES, re.IGNORECASE)
-_NAMED = rf"(?<![\w-])-{{0,2}}(?=\w)(?!(?:no-|(?:OLD)?PWD=))(?=[\w-]{{0,60}}?(?:{_NAMES}))[\w-]{{1,100}}(?<!FILE)(?<!PATH)(?<!DIR)"
+_NAMED = (
+    rf"(?<![\w-])-{{0,2}}(?=\w)(?!(?:no-|(?:OLD)?PWD=))(?=[\w-]{{0,60}}?(?:{_NAMES}))"
+    r"[\w-]{1,100}(?<!FILE)(?<!PATH)(?<!DIR)"
+)
 _BARE = r"(?:\\[^\"'\n]|,(?!\w[\w.-]*=)|[^\s\"'\\&;|<>,])+"
 _PLACE = re.compile(
     rf"(?<=')(?P<whole>{_NAMED}=)[^'\n]+(?=')|(?<=\")(?P<whole2>{_NAMED}=)[^\"\n]+(?=\")"

@@ -2,6 +2,8 @@
 
 import hashlib
 import math
+import re
+import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -286,7 +288,22 @@ def _noted(result: JudgedOutput, note: str) -> JudgedOutput:
 
 def _command(result: JudgedOutput) -> tuple[Command, ...]:
     line = result.found.command
-    return (Command(tuple(line.split())),) if line else ()
+    return (Command(tuple(words_of_command(line))),) if line else ()
+
+
+def words_of_command(line: str) -> list[str]:
+    """Return the words of a command line without their quotation marks; a backslash of a Windows path is kept."""
+    reader = shlex.shlex(line, posix=True, punctuation_chars=False)
+    reader.whitespace_split, reader.commenters = True, ""
+    if _WINDOWS_PATH.search(line):
+        reader.escape = ""
+    try:
+        return list(reader)
+    except ValueError:  # an unclosed quotation
+        return line.split()
+
+
+_WINDOWS_PATH = re.compile(r"(?<!\w)[A-Za-z]:\\|\\\\\w")
 
 
 def _trial(result: JudgedOutput, trial: Trial) -> Iterator[Event]:

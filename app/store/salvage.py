@@ -75,6 +75,7 @@ def salvage(source: Path, target: Path) -> Salvaged:
         found = check_kind(source)
         if found is None:
             raise FileNotFoundError(2, os.strerror(2))
+        _refuse_newer(source)
         create_file(target)
     except OSError as error:
         raise translated(error, source) from error

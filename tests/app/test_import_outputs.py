@@ -18,6 +18,7 @@ from app.cli.main import benchwright
 from app.markdown import escaped
 from app.outputs import files
 from app.outputs.files import UnreadSource, sources_in
+from app.outputs.importing import words_of_command
 from app.services import Workstation
 from app.store.store import Store
 from suites.verdict import Trust
@@ -152,6 +153,15 @@ def test_a_redacted_export_has_no_name_of_the_imported_bytes(tmp_path: Path) -> 
         content, digest = connection.execute("SELECT content, sha256 FROM imported_outputs").fetchone()
     assert content == b""
     assert hashlib.sha256(content).hexdigest() == digest
+
+
+@pytest.mark.parametrize(("line", "words"), [
+    ('pgbench "host=db1 password=x" -T 9', ["pgbench", "host=db1 password=x", "-T", "9"]),
+    ("pgbench --log-prefix=it's -T 9", ["pgbench", "--log-prefix=it's", "-T", "9"]),
+    ("diskspd.exe -d9 C:\\a.dat", ["diskspd.exe", "-d9", "C:\\a.dat"]),
+])  # fmt: skip
+def test_a_command_is_split_as_a_shell_does(line: str, words: list[str]) -> None:
+    assert words_of_command(line) == words
 
 
 def test_copies_of_an_output_are_one_trial(tmp_path: Path) -> None:
