@@ -14,6 +14,7 @@ from sqlalchemy import StaticPool, create_engine
 from app.store import stored_evidence
 from app.store.dialects import APPLICATION_ID
 from app.store.errors import UNCHANGED, StoreError, code_of, no_space, too_new, translated
+from app.store.file_database import read_format
 from app.store.library_file import MIN_SIZE, check_kind, create_file, for_writing, hardened, temporary_space, wal_of
 from app.store.schema import DERIVED, FORMAT
 from app.store.sql_views import STATEMENTS
@@ -207,8 +208,11 @@ def _transferred(source: Path, old: sqlite3.Connection, new: sqlite3.Connection,
     if "runs" not in tables:
         raise sqlite3.DatabaseError("no table of runs")
     version = int(old.execute("PRAGMA user_version").fetchone()[0])
-    if version > FORMAT:
-        raise too_new(source, version, version)
+    needed = version
+    with contextlib.suppress(sqlite3.DatabaseError):
+        needed = max(version, read_format(old, version))
+    if needed > FORMAT:
+        raise too_new(source, version, needed)
     new.execute("PRAGMA auto_vacuum = FULL")
     new.execute("BEGIN")
     for _, _, text in sorted(objects, key=lambda row: row[0] != "table"):

@@ -163,9 +163,11 @@ def test_what_is_missing_or_newer_is_no_success(library: Path, tmp_path: Path) -
     ran = CliRunner().invoke(benchwright, ["salvage", str(library), str(tmp_path / "cut.sqlite3")])
     assert ran.exit_code == 1
     assert "Whether it had more runs is not known." in ran.output
-    library.write_bytes(content)
-    with closing(sqlite3.connect(library)) as raw:
-        raw.execute("PRAGMA user_version = 999")
-    with pytest.raises(StoreError, match="has format 999"):
-        salvage(library, tmp_path / "newer.sqlite3")
+    for newer in ("PRAGMA user_version = 999", "UPDATE formats SET read_format = 999"):
+        library.write_bytes(content)
+        with closing(sqlite3.connect(library)) as raw:
+            raw.execute(newer)
+            raw.commit()
+        with pytest.raises(StoreError, match="format 999"):
+            salvage(library, tmp_path / "newer.sqlite3")
     assert not (tmp_path / "newer.sqlite3").exists()
