@@ -20,6 +20,8 @@ from app.outputs import files
 from app.outputs.files import UnreadSource, sources_in
 from app.outputs.importing import words_of_command
 from app.services import Workstation
+from app.store.errors import StoreFullError
+from app.store.recorder import Recorder
 from app.store.store import Store
 from suites.verdict import Trust
 from tests.app.stores import store
@@ -273,3 +275,20 @@ def test_what_exceeds_the_number_of_files_is_named(tmp_path: Path, monkeypatch: 
     *_, last = sources_in([tmp_path])
     assert isinstance(last, UnreadSource)
     assert "not read" in last.problem
+
+
+def test_a_full_disk_names_the_files_that_are_not_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their measurements are in the files, not “in memory only”; those before are imported."""
+    for name in ("a.txt", "b.txt", "c.txt"):
+        (tmp_path / name).write_text(f"{CPU.read_text()}\n# {name}\n")
+    write, begun = Recorder._write, []
+
+    def full(recorder: Recorder, patience: float) -> None:
+        begun.append(recorder)
+        if len({id(one) for one in begun}) > 1:
+            raise StoreFullError("No space left.", "Free space.")
+        write(recorder, patience)
+
+    monkeypatch.setattr(Recorder, "_write", full)
+    ran = call(tmp_path / "runs.sqlite3", "import", *(str(tmp_path / name) for name in ("a.txt", "b.txt", "c.txt")))
+    assert "No space left. Imported 1 run; stopped before 2 files. Not imported: b.txt, c.txt. Free space." in " ".join(ran.output.split())
