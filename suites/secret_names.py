@@ -17,13 +17,17 @@ _BARE = r"(?:\\[^\"'\n]|,(?!\w[\w.-]*=)|[^\s\"'\\&;|<>,])+"
 _PLACE = re.compile(
     rf"(?<=')(?P<whole>{_NAMED}=)[^'\n]+(?=')|(?<=\")(?P<whole2>{_NAMED}=)[^\"\n]+(?=\")"
     rf"|(?P<key>{_NAMED}\\*[\"']\s*:\s*)(?:\\*[\"'][^\"'\\\n]+|[^\s\"'{{}}\[\],]+)"
-    rf"|(?P<name>{_NAMED}\s*=\s*|(?<![\w-])(?=--?\w){_NAMED}[^\S\n]+(?!-))"
+    rf"|(?P<name>{_NAMED}\s*=\s*|(?<![^\n])[ \t]{{0,40}}{_NAMED}:[ \t]+|(?<![\w-])(?=--?\w){_NAMED}[^\S\n]+(?!-))"
     rf"(?:\"[^\"\n]+\"|'[^'\n]+'|\\+\"(?:[^\"\n\\]+)|{_BARE})"
+    r"|(?P<header>\b(?:Authorization|Cookie|X-[\w-]*(?:Key|Token)):[^\S\n]*(?:(?:Basic|Bearer|Token)[^\S\n]+)?)"
+    r"[^\s\"'\\][^\"'\n\\]*"
     r"|(?P<short>\b(?:(?:mysql|mariadb)[\w-]*\b[^\n|;&]{0,300}?\s-p|redis-[\w-]+\b[^\n|;&]{0,300}?\s-a\s+"
-    rf"|sshpass\s+-p\s*|ipmitool\b[^\n|;&]{{0,300}}?\s-P\s+)){_BARE}",
+    rf"|curl\b[^\n|;&]{{0,300}}?\s-u\s*[^\s:]{{0,100}}:|sshpass\s+-p\s*|ipmitool\b[^\n|;&]{{0,300}}?\s-P\s+)){_BARE}",
     re.IGNORECASE,
 )
-_PROGRAMS = re.compile(r"mysql|mariadb|redis-|sshpass|ipmitool", re.IGNORECASE)
+_OTHERS = re.compile(r"mysql|mariadb|redis-|sshpass|ipmitool|curl|authorization:|cookie:|(?:key|token):", re.IGNORECASE)
+"""Programs and headers with secrets that have no such name."""
+
 _VARIABLE = re.compile(r"\$(?:\w+|\{\w+\}|\(.*)")
 _GIVEN = re.compile(r"(?<!\S)['\"]?(?:-{0,2}([\w-]{1,100})\s*=\s*|--([\w-]{1,100})\s+)['\"]?([^\s'\"-][^\s'\"]*)")
 _PARAMETER = re.compile(r"[?&]([\w-]{1,100})=([^\s&'\"]+)")
@@ -48,10 +52,10 @@ def _is_secret(name: str, value: str) -> bool:
 
 def secrets_in(text: str) -> Iterator[tuple[int, int]]:
     """Yield where the values of the secrets stand in `text`, whatever they look like; variables are none."""
-    if not _SECRET.search(text) and not _PROGRAMS.search(text):
+    if not _SECRET.search(text) and not _OTHERS.search(text):
         return
     for found in _PLACE.finditer(text):
-        start = next(found.end(part) for part in ("whole", "whole2", "key", "name", "short") if found[part])
+        start = next(found.end(part) for part in ("whole", "whole2", "key", "name", "header", "short") if found[part])
         end = found.end()
         value = text[start:end]
         if not value.startswith("'") and _VARIABLE.fullmatch(value.strip('"')):

@@ -421,6 +421,8 @@ class Redaction:
         if path.startswith(("/sys/", "/proc/")):  # the kernel's own names
             return
         own = path.startswith(("/", "~")) and not path.startswith(SYSTEM_PATHS)
+        if path.startswith("//"):  # the host of a URL, which has been added
+            path = path[2:].partition("/")[2]
         for part in path.lstrip("~").split("/"):
             if not part or _KERNEL_NAME.fullmatch(part):
                 continue

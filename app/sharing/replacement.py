@@ -47,6 +47,9 @@ LONGEST_PATH = 4096
 _ABOVE = re.compile(r"(?<![\w/.-])(?:~[\w.-]*)?/(?:[^\s\"'=:,;()<>|\\]+/)?\Z")
 """An absolute path up to the / before a component."""
 
+_BETWEEN = "\x1f"
+"""A blank that is in no word of a command."""
+
 LEFT_OUT = "[left out: too long to redact]"
 
 
@@ -130,6 +133,8 @@ class Replacement:
                 content = list(content)
                 for number, start in secret_words(content):
                     content[number] = content[number][:start] + self._secret(content[number][start:])
+                words = self._without_secrets(_BETWEEN.join(content)).split(_BETWEEN)  # mysql -pSECRET
+                content = words if len(words) == len(content) else content
             return [self.json(each, tokens) for each in content]
         if isinstance(content, dict):
             return {

@@ -291,4 +291,4 @@ def test_a_full_disk_names_the_files_that_are_not_imported(tmp_path: Path, monke
 
     monkeypatch.setattr(Recorder, "_write", full)
     ran = call(tmp_path / "runs.sqlite3", "import", *(str(tmp_path / name) for name in ("a.txt", "b.txt", "c.txt")))
-    assert "No space left. Imported 1 run; stopped before 2 files. Not imported: b.txt, c.txt. Free space." in " ".join(ran.output.split())
+    assert MESSAGES["a_full_disk_names_the_files"] in " ".join(ran.output.split())

@@ -525,6 +525,9 @@ def test_one_value_has_one_name_in_each_spelling(text: str, expected: str) -> No
     ("PGPASSWORD=$X --token=benchmark", "PGPASSWORD=$X --token=secret-A"),
     ('{"password": "secret", "pass": 1}', '{"password": "secret-A", "pass": secret-B}'),
     ("mysqladmin -uroot -pbackup; redis-cli -a 123", "mysqladmin -uroot -psecret-A; redis-cli -a secret-B"),
+    ("curl -u bob:backup -H 'Authorization: Basic test'", "curl -u bob:secret-A -H 'Authorization: Basic secret-B'"),
+    ("password: backup\nX-Api-Key: benchmark", "password: secret-A\nX-Api-Key: secret-B"),
+    ("ssh://bob@storage:22/", "ssh://user-A@host-A:22/"),
     ("http://bob:12345678@x.io/", "http://user-A:secret-A@host-A/"),
     ("redis://:hello@web:1/0 http://localhost/", "redis://:secret-A@host-A:1/0 http://localhost/"),
     ("http://storage.backup.local:9000/ ssh://server2.test/", "http://host-A:9000/ ssh://host-B/"),
@@ -536,11 +539,15 @@ def test_what_is_named_secret_a_host_or_a_folder_is_replaced_even_if_ordinary(te
     redaction = Redaction()
     redaction.add_text(text)
     assert redaction.replacement.text(text) == expected
-    words = ["x", "--password", "own text", "own text"]
+
+
+def test_a_secret_is_replaced_among_the_words_of_a_command() -> None:
     redaction = Redaction()
-    redaction.add_text("x --password 'own text'")
+    redaction.add_text("x --password 'own text'; redis-cli -a backup")
+    words = ["x", "--password", "own text", "own text"]
     assert redaction.replacement.json(words) == ["x", "--password", "secret-A", "own text"]
-    assert [(one.kind, one.value) for one in redaction.replaced()] == [("secret", "own text")]
+    assert redaction.replacement.json(["redis-cli", "-a", "backup", "x"]) == ["redis-cli", "-a", "secret-B", "x"]
+    assert [(one.kind, one.value) for one in redaction.replaced()] == [("secret", "backup"), ("secret", "own text")]
 
 
 def test_options_of_kernels_and_mounts_keep_no_name() -> None:

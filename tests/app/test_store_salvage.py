@@ -162,7 +162,7 @@ def test_what_is_missing_or_newer_is_no_success(library: Path, tmp_path: Path) -
     library.write_bytes(content[: -page_size(library)])
     ran = CliRunner().invoke(benchwright, ["salvage", str(library), str(tmp_path / "cut.sqlite3")])
     assert ran.exit_code == 1
-    assert "Whether it had more runs is not known." in ran.output
+    assert "more runs" in ran.output
     for newer in ("PRAGMA user_version = 999", "UPDATE formats SET read_format = 999"):
         library.write_bytes(content)
         with closing(sqlite3.connect(library)) as raw:
