@@ -286,10 +286,16 @@ def _read(file: Path) -> bytes:
 @click.argument("new", type=click.Path(path_type=Path))
 @report_errors
 def salvage(damaged: Path, new: Path) -> None:
-    """Copy what is readable in the DAMAGED library to a NEW one; the damaged file is not changed."""
+    """Copy what is readable in the DAMAGED library to a NEW one; the damaged file is not changed.
+
+    Ends with status 1 if something is known to be missing.
+    """
     from app.store.salvage import salvage as save
     from app.store.salvage import saved_text
 
-    for line in saved_text(save(damaged, new), new):
+    saved = save(damaged, new)
+    for line in saved_text(saved, new):
         if line:
             click.echo(plain(line))
+    if not saved.whole:
+        raise SystemExit(FAILED)

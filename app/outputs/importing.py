@@ -2,6 +2,8 @@
 
 import hashlib
 import math
+import re
+import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -34,6 +36,7 @@ from app.outputs.tables import MappingOf, has_mapping, no_mapping, stored_mappin
 from app.outputs.tool_lines import is_loop
 from app.plans.plan import Plan, Repetition, Step
 from app.records import ComputedVerdicts, NotCheckedOf, RunRecord
+from app.store.errors import StoreError
 from app.store.ownership import new_run_id
 from app.store.recorder import Recorder
 from app.verdict.steps import StepVerdict, new_findings, run_verdict
@@ -286,7 +289,22 @@ def _noted(result: JudgedOutput, note: str) -> JudgedOutput:
 
 def _command(result: JudgedOutput) -> tuple[Command, ...]:
     line = result.found.command
-    return (Command(tuple(line.split())),) if line else ()
+    return (Command(tuple(words_of_command(line))),) if line else ()
+
+
+def words_of_command(line: str) -> list[str]:
+    """Return the words of a command line without their quotation marks; a backslash of a Windows path is kept."""
+    reader = shlex.shlex(line, posix=True, punctuation_chars=False)
+    reader.whitespace_split, reader.commenters = True, ""
+    if _WINDOWS_PATH.search(line):
+        reader.escape = ""
+    try:
+        return list(reader)
+    except ValueError:  # an unclosed quotation
+        return line.split()
+
+
+_WINDOWS_PATH = re.compile(r"(?<!\w)[A-Za-z]:\\|\\\\\w")
 
 
 def _trial(result: JudgedOutput, trial: Trial) -> Iterator[Event]:
@@ -340,6 +358,9 @@ def import_text(done: Sequence[ImportedOutput]) -> str:
     return "; ".join(parts)
 
 
+MOST_MISSING = 5
+"""Files that an error names."""
+
 Present = Callable[[str, str, str | None], tuple[str, str] | None]
 """Returns the run (id, trust) that has a file of this SHA-256 on this host, begun at this time if one is given."""
 
@@ -360,7 +381,7 @@ def import_outputs(
 
     Raises StoreError.
     """
-    found = sources_in(sources)
+    found, done = sources_in(sources), list[ImportedOutput]()
     if known.facts is not None:
         known = replace(known, facts=replace(known.facts, host=host))  # as it is stored, and judged again
     for number, source in enumerate(found, 1):
@@ -382,7 +403,21 @@ def import_outputs(
             if before is not None:
                 yield replace(so_far, run=before[0], trust=before[1], present=True)
                 continue
-            yield _imported(so_far, part, content, at, date=date, known=known, recorder=recorder)
+            try:
+                one = _imported(so_far, part, content, at, date=date, known=known, recorder=recorder)
+            except StoreError as error:
+                _name_missing(error, done, [each.name for each in found[number - 1 :]])
+                raise
+            done.append(one)
+            yield one
+
+
+def _name_missing(error: StoreError, done: Sequence[ImportedOutput], missing: Sequence[str]) -> None:
+    """Replace what the error of a run's recording says is in memory: no file's measurements are lost."""
+    cause = error.__cause__
+    reason = cause.fault if isinstance(cause, StoreError) else error.fault
+    more = f" and {len(missing) - MOST_MISSING} more" if len(missing) > MOST_MISSING else ""
+    error.message = f"{reason} {import_text(done)}. Not imported: {', '.join(missing[:MOST_MISSING])}{more}."
 
 
 def _imported(

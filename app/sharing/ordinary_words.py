@@ -12,10 +12,18 @@ _WORD = re.compile(r"[^\W\d_]+")
 _EXAMPLES = re.compile(r"\S*[@/]\S*|\S*\d\S*")
 """Addresses, paths and names with digits, which the help pages have as examples."""
 
-_STANDARD = (
+_PATHS = (
     "bin boot cache data dev disk etc home lib lib64 local localhost log lost found mapper media mnt nfs nvme opt proc "
-    "root run sbin shm snap srv swap sys tmp usr var work efi by id uuid path label partuuid www pgdata pgsql "
-    "postgresql mysql backup storage volume volumes scratch nobody overlay tmpfs udev none https lua "
+    "root run sbin shm snap srv swap sys tmp usr var work efi pgdata pgsql postgresql mysql "
+)
+STANDARD_NAMES = frozenset({
+    *_PATHS.split(), "by-id", "by-uuid", "by-path", "by-label", "by-partuuid", "null", "zero", "full", "random",
+    "urandom", "stdin", "stdout", "stderr", "fd", "tty", "proc",
+})  # fmt: skip
+"""Components of standard paths, which stay."""
+
+_STANDARD = _PATHS + (
+    "by id uuid path label partuuid www backup storage volume volumes scratch nobody overlay tmpfs udev none https lua "
     "reno dctcp vegas westwood htcp illinois zipf pareto"
 )
 _UTILITIES = (

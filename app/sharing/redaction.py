@@ -16,12 +16,13 @@ from app.plans.plan import ELSEWHERE, LOCAL, Plan, Step
 from app.plans.plan_names import has_automatic_name
 from app.records import RunRecord
 from app.sharing.identifying_facts import IDENTIFYING_FACTS, text_facts
-from app.sharing.ordinary_words import SHORTEST, is_ordinary, is_own_text, words_of
+from app.sharing.ordinary_words import SHORTEST, STANDARD_NAMES, is_ordinary, is_own_text, words_of
 from app.sharing.preview import Redacted
-from app.sharing.replacement import Replacement
+from app.sharing.replacement import SYSTEM_PATHS, Replacement
 from suites.errors import UnknownSuiteError
 from suites.facts import Facts
 from suites.parameters import Type
+from suites.secret_names import secrets_in
 
 _KERNEL_NAME = re.compile(
     r"(?:[shv]d[a-z]+\d*|xvd[a-z]+\d*|nvme\d+(?:n\d+(?:p\d+)?)?|mmcblk\d+(?:p\d+)?|(?:dm-|md|loop|sr|zram|ram|nbd)\d+"
@@ -49,14 +50,14 @@ _ENDS = ".?!"
 """Ends of sentences, which are no part of a path or a word before them."""
 
 _ACCOUNT = re.compile(r"(?<![\w.-])([A-Za-z_][\w.-]*)@([\w.-]*\w)")
-_URL = re.compile(r"://(?:([^\s/@:]+)(?::([^\s/@]+))?@)?(\[[^\]]+\]|[^\s/:?#\"']+)")
+_URL = re.compile(r"://(?:([^\s/@:]*)(?::([^\s/@]+))?@)?(\[[^\]]+\]|[^\s/:?#\"']+)")
 _UNAME = re.compile(r"\bLinux (?:(?!\d+\.\d+)(\S+) \d+\.\d+|\d+\.\S+\s+\(([^\s()]+)\))|\b([\w.-]+): GNU/Linux")
 """The host name as uname, as sar and iostat, and as UnixBench print it."""
 _HOST_LINE = re.compile(r"(?i)(?<![^\W_])(?:host[ _-]?name|nodename)[\"']?\s{0,4}[:=]\s{0,4}[\"']?([\w.-]*\w)")
 _HOME = re.compile(r"(?:/(?:home|Users)/|\\Users\\{1,2})([^\s/:\\\"']+)")
-_SECRET = re.compile(
+_NAMED = re.compile(
     r"(?:^|[\s?&,;-])((?:[\w-]*(?:username|user|login|pass|password|secret|token|host|server|key"
-    r"|dbname|database|db))[= ]|[\w-]*(?:password|passwd|passphrase|secret|token|credential|apikey)[\w-]*=|bearer )"
+    r"|dbname|database|db))[= ]|[\w-]*token[\w-]*=|bearer )"
     r"([^\s&;,\"']+)", re.IGNORECASE,
 )  # fmt: skip
 
@@ -93,6 +94,8 @@ class Redaction:
         self._texts = texts
         self._strong = dict[str, str]()
         self._weak = dict[str, str]()
+        self._folders = dict[str, str]()
+        self._secrets = dict[str, str]()
         self._kinds = dict[str, str]()
         self._numbers = dict[str, int]()
         self._where = ""
@@ -101,7 +104,7 @@ class Redaction:
     @cached_property
     def replacement(self) -> Replacement:
         """The replacement of all that was added."""
-        return Replacement(self._strong, self._weak)
+        return Replacement(self._strong, self._weak, self._folders, self._secrets)
 
     @cached_property
     def inside_texts(self) -> Replacement:
@@ -110,12 +113,12 @@ class Redaction:
             {value: new for value, new in of.items() if self._kinds[value] not in _OWN_TEXTS}
             for of in (self._strong, self._weak)
         )
-        return Replacement(strong, weak)
+        return Replacement(strong, weak, self._folders, self._secrets)
 
     def replaced(self) -> tuple[Redacted, ...]:
         """Return what was replaced so far, most places first in each kind."""
         counts = self.replacement.counts + self.inside_texts.counts
-        values = {**self._weak, **self._strong}
+        values = {**self._folders, **self._secrets, **self._weak, **self._strong}
         found = [
             Redacted(self._kinds[value], value, new, counts[value], tuple(self._origins[value])[:MOST_ORIGINS])
             for value, new in values.items()
@@ -207,9 +210,9 @@ class Redaction:
             if key in free:
                 with suppress(ValueError):
                     self._whole(json.loads(word), "text", "")
+        self._secrets_and_urls(text)
         self._addresses(text)
         self._accounts(text)
-        self._urls(text)
         for pair in _UNAME.findall(text):
             self._value("".join(pair), "host")
         for name in _HOST_LINE.findall(text):
@@ -222,19 +225,31 @@ class Redaction:
             return
         self._places(text)
         self._accounts(text)
-        self._urls(text)
-        for _, found in _SECRET.findall(text):
+        for _, found in _NAMED.findall(text):
             value = found.rstrip(_ENDS)
             plain = is_ordinary(value) and (value.isdecimal() or not re.search(r"\d", value))
             if not plain and not value.startswith(("/", "-")):
                 self._value(value, "word")
 
-    def _urls(self, text: str) -> None:
+    def _secrets_and_urls(self, text: str) -> None:
+        """Add what a text names as secret and the parts of URLs, before they are taken for users and paths."""
+        for start, end in secrets_in(text):
+            self._secret(text[start:end])
         for user, password, host in _URL.findall(text):
             self._value(user, "user")
             self._value(password, "secret")
-            if not is_ordinary(host):
+            if host.strip("[]") not in _PUBLIC_NAMES:
                 self._value(host.strip("[]"), "address" if _is_address(host.strip("[]")) else "host")
+
+    def _secret(self, value: str) -> None:
+        """Add a secret: replaced beside its name, and elsewhere unless it is ordinary words or a short number."""
+        ordinary = len(value) < SHORTEST or (value.isdecimal() and len(value) < 8)
+        ordinary = ordinary or (is_ordinary(value) and not re.search(r"\d", value)) or value.startswith(("/", "~/"))
+        if ordinary or value in _PUBLIC_NAMES:
+            self._add(self._secrets, value, "secret", None)
+        else:
+            self._value(value, "secret")
+            self._secrets.setdefault(value, self._known(value) or "secret")
 
     def add_prompts(self, text: str, programs: Collection[str]) -> None:
         """Add the words before a command of `programs` in a terminal's text: names of hosts, users and folders."""
@@ -369,6 +384,7 @@ class Redaction:
                 self._value(word, "name")
 
     def _places(self, text: str) -> None:
+        self._secrets_and_urls(text)
         self._addresses(text)
         for path in _PATH.findall(text):
             self._path(path.rstrip(_ENDS))
@@ -401,12 +417,19 @@ class Redaction:
             self._value(host, "host")
 
     def _path(self, path: str) -> None:
-        """Add the components of a path that are not standard ones."""
+        """Add the components of a path that are not standard ones: ordinary words as folders, not below /usr, /etc."""
         if path.startswith(("/sys/", "/proc/")):  # the kernel's own names
             return
+        own = path.startswith(("/", "~")) and not path.startswith(SYSTEM_PATHS)
+        if path.startswith("//"):  # the host of a URL, which has been added
+            path = path[2:].partition("/")[2]
         for part in path.lstrip("~").split("/"):
-            if part and not _KERNEL_NAME.fullmatch(part) and not (is_ordinary(part) and not re.search(r"\d{4}", part)):
+            if not part or _KERNEL_NAME.fullmatch(part):
+                continue
+            if not is_ordinary(part) or re.search(r"\d{4}", part):
                 self._value(part, "path")
+            elif own and part.casefold() not in STANDARD_NAMES and re.search(r"[^\W\d_]", part):
+                self._add(self._folders, part, "path", None)
 
     def _value(self, value: str, kind: str, new: str | None = None) -> None:
         """Add a value, unless it has its new name already or is in _PUBLIC_NAMES.
@@ -416,7 +439,7 @@ class Redaction:
         value = value.strip()
         if not value or value in _PUBLIC_NAMES or value in {".", ".."}:
             return
-        known = self._kinds.get(value)
+        known = self._kinds.get(value) if value in self._strong or value in self._weak else None
         if known is not None and (known not in _OWN_TEXTS or kind in _OWN_TEXTS):
             self._origins[value][self._where] = None
             return
@@ -424,20 +447,28 @@ class Redaction:
             return
         weak = len(value) < SHORTEST or (value.isdecimal() and len(value) < 8)
         weak = weak or (bool(words_of(value)) and is_ordinary(value) and value.isalpha())
-        new = self._next(kind) if new is None else new
+        if new is None:
+            new = self._folders.get(value) or self._secrets.get(value) or self._next(kind)
         for other in _spellings(value):
             if other not in self._strong:
                 self._strong[other] = new
                 self._kinds[other] = kind
                 self._origins[other] = {self._where: None}
-        (self._weak if weak else self._strong)[value] = new
-        self._kinds[value] = kind
+        self._add(self._weak if weak else self._strong, value, kind, new)
+
+    def _add(self, values: dict[str, str], value: str, kind: str, new: str | None) -> None:
+        """Add a value to those of one way of replacement, by default with the new name that it has."""
+        known = self._known(value) if new is None else None
+        values[value] = new or known or self._next(kind)
+        if known is None:
+            self._kinds[value] = kind
         self._origins.setdefault(value, {})[self._where] = None
 
     def _known(self, value: str) -> str | None:
         if self._kinds.get(value) in _OWN_TEXTS:
             return None
-        return self._strong.get(value) or self._weak.get(value)
+        found = (of.get(value) for of in (self._strong, self._weak, self._secrets, self._folders))
+        return next(filter(None, found), None)
 
     def _next(self, kind: str) -> str:
         number = self._numbers[kind] = self._numbers.get(kind, 0) + 1
@@ -455,6 +486,7 @@ def _is_own_command(step: Step) -> bool:
 def _texts_of(record: RunRecord) -> Iterator[tuple[str, str]]:
     """Yield the words of the commands, the notes of the trials, and the texts of the findings, with their origins."""
     for trial in record.trials:
+        yield from (("command line", command.line) for command in trial.trial.commands)
         yield from (("command line", word) for command in trial.trial.commands for word in command.argv)
         yield from (("note of a trial", note) for note in (*trial.notes, trial.reason))
     for finding in (*record.findings, *(one for verdict in record.verdicts for one in verdict.findings)):

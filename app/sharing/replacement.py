@@ -10,7 +10,10 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from types import MappingProxyType
 from urllib.parse import quote, quote_plus
+
+from suites.secret_names import secret_words, secrets_in
 
 _LEFT = (
     r"(?:(?<![^\W_])|(?<=\\[abfnrtv])|(?<=%[0-9A-Fa-f]{2})|(?<=\\u[0-9a-fA-F]{4})|(?<=\\x[0-9A-Fa-f]{2})"
@@ -35,7 +38,22 @@ _ELEMENT = re.compile(
 )  # fmt: skip
 """An element of HTML in notes and Markdown; ``</b>`` looks like a path, and a host may be named b."""
 
+SYSTEM_PATHS = ("/usr/", "/etc/", "/bin/", "/sbin/", "/lib/", "/lib64/", "/boot/", "/sys/", "/proc/")
+"""Beginnings of paths whose ordinary words are those of every Linux."""
+
+LONGEST_PATH = 4096
+"""Bytes of a path (PATH_MAX of Linux)."""
+
+_ABOVE = re.compile(r"(?<![\w/.-])(?:~[\w.-]*)?/(?:[^\s\"'=:,;()<>|\\]+/)?\Z")
+"""An absolute path up to the / before a component."""
+
+_BETWEEN = "\x1f"
+"""A blank that is in no word of a command."""
+
 LEFT_OUT = "[left out: too long to redact]"
+
+
+_NONE: Mapping[str, str] = MappingProxyType({})
 
 
 class Replacement:
@@ -43,10 +61,21 @@ class Replacement:
 
     `strong` values are replaced in any text, in any case. `weak` ones are ordinary or very short words: they are
     replaced where they are a whole string or line, a component of a path, a part of an address, or uname's host name.
+    `folders` are ordinary words that are replaced as components of a path only, `secrets` beside their names only.
     """
 
-    def __init__(self, strong: Mapping[str, str], weak: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        strong: Mapping[str, str],
+        weak: Mapping[str, str],
+        folders: Mapping[str, str] = _NONE,
+        secrets: Mapping[str, str] = _NONE,
+    ) -> None:
         self._whole = {**weak, **strong}
+        self._secrets = secrets
+        self._folders = folders
+        parts = "|".join(map(re.escape, sorted(folders, key=len, reverse=True)))
+        self._folder = re.compile(rf"(?<=/)(?:{parts})(?![\w.-]*\w)" if parts else r"(?!)")
         self.counts = Counter[str]()
         self._owner = dict[str, str]()
         self._new = dict[str, str]()
@@ -73,7 +102,7 @@ class Replacement:
         if text in self._whole:
             self.counts[text] += 1
             return self._whole[text]
-        return _BASE64.sub(self._unpacked, self._plain(text))
+        return _BASE64.sub(self._unpacked, self._plain(self._without_secrets(text)))
 
     def data(self, data: bytes) -> bytes:
         """Return `data` with the values replaced; bytes that are no UTF-8 are unchanged."""
@@ -100,6 +129,12 @@ class Replacement:
         if isinstance(content, str):
             return self.text(content)
         if isinstance(content, list):
+            if self._secrets and all(isinstance(each, str) for each in content):
+                content = list(content)
+                for number, start in secret_words(content):
+                    content[number] = content[number][:start] + self._secret(content[number][start:])
+                words = self._without_secrets(_BETWEEN.join(content)).split(_BETWEEN)  # mysql -pSECRET
+                content = words if len(words) == len(content) else content
             return [self.json(each, tokens) for each in content]
         if isinstance(content, dict):
             return {
@@ -107,6 +142,18 @@ class Replacement:
                 for key, each in content.items()
             }
         return content
+
+    def _without_secrets(self, text: str) -> str:
+        """Return `text` with the secrets replaced that stand beside their names."""
+        for start, end in reversed(list(secrets_in(text))) if self._secrets else ():
+            text = text[:start] + self._secret(text[start:end]) + text[end:]
+        return text
+
+    def _secret(self, value: str) -> str:
+        if value not in self._secrets:
+            return value
+        self.counts[value] += 1
+        return self._secrets[value]
 
     def _key(self, key: str) -> str:
         """Return a key; an ordinary word is the name of a field."""
@@ -118,7 +165,8 @@ class Replacement:
         present = tuple(sorted(found, key=len, reverse=True))
         if present:
             text = _pattern(present).sub(self._replaced, text)
-        return self._weak_places.sub(self._replaced_weak, text)
+        text = self._weak_places.sub(self._replaced_weak, text)
+        return self._folder.sub(self._replaced_folder, text)
 
     def _replaced(self, match: re.Match[str]) -> str:
         if _is_tag(match):
@@ -132,6 +180,14 @@ class Replacement:
             return match[0]
         self.counts[match[0]] += 1
         return self._weak[match[0]]
+
+    def _replaced_folder(self, match: re.Match[str]) -> str:
+        """Return the new name of a component of an absolute path: “read/write” is none."""
+        above = _ABOVE.search(match.string, max(0, match.start() - LONGEST_PATH), match.start())
+        if above is None or above[0].startswith(SYSTEM_PATHS) or _is_tag(match):
+            return match[0]
+        self.counts[match[0]] += 1
+        return self._folders[match[0]]
 
     def _unpacked(self, match: re.Match[str]) -> str:
         """Return a word of base64 whose content has a value with that replaced; any other word as it is."""

@@ -248,7 +248,7 @@ def _check(path: Path, connect: Callable[[], sqlite3.Connection]) -> int | None:
         with closing(connect()) as connection:
             application, found, tables = patiently(lambda: _described(connection), PATIENCE)
             code = foreign_code(connection)
-            needed = 0 if code else _read_format(connection, found)
+            needed = 0 if code else read_format(connection, found)
     except sqlite3.Error as error:
         if errors.code_of(error) == sqlite3.SQLITE_NOTADB:
             raise errors.damaged(path, errors.NOT_SQLITE) from error
@@ -274,7 +274,7 @@ def _described(connection: sqlite3.Connection) -> list[int]:
     ]
 
 
-def _read_format(connection: sqlite3.Connection, found: int) -> int:
+def read_format(connection: sqlite3.Connection, found: int) -> int:
     """Return the format needed to read a library of the format `found`: its read_format, else `found`."""
     name = schema.formats.name
     if not connection.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (name,)).fetchone():

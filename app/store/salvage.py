@@ -13,9 +13,10 @@ from sqlalchemy import StaticPool, create_engine
 
 from app.store import stored_evidence
 from app.store.dialects import APPLICATION_ID
-from app.store.errors import UNCHANGED, StoreError, code_of, no_space, translated
+from app.store.errors import UNCHANGED, StoreError, code_of, no_space, too_new, translated
+from app.store.file_database import read_format
 from app.store.library_file import MIN_SIZE, check_kind, create_file, for_writing, hardened, temporary_space, wal_of
-from app.store.schema import DERIVED
+from app.store.schema import DERIVED, FORMAT
 from app.store.sql_views import STATEMENTS
 from app.store.stored_evidence import COUNTED_SINCE
 from suites.quantities import count_text
@@ -44,6 +45,11 @@ class Salvaged:
     cut: float = 0.0
     short: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def whole(self) -> bool:
+        """Whether nothing is known to be missing."""
+        return not self.incomplete and not self.lost and not self.short and not self.cut
+
 
 def saved_text(saved: Salvaged, new: Path) -> tuple[str, str]:
     """Return a message about what was saved to `new`, and a remedy if something is missing."""
@@ -57,6 +63,8 @@ def saved_text(saved: Salvaged, new: Path) -> tuple[str, str]:
         message += f" Lost: {len(saved.lost)} ({named})."
     if saved.incomplete:
         message += f" Incomplete tables: {', '.join(saved.incomplete)}."
+    if "runs" in saved.incomplete or saved.cut:
+        message += " Whether it had more runs is not known."
     if saved.short:
         named = "; ".join(f"{run}: {text.rstrip('.')}" for run, text in list(saved.short.items())[:3])
         more = f"; and {len(saved.short) - 3} more" if len(saved.short) > 3 else ""
@@ -69,7 +77,7 @@ def salvage(source: Path, target: Path) -> Salvaged:
 
     Reads each table from the beginning, then backwards from the end, skipping damage. In the copy of a truncated file,
     the page count in the header is corrected first. Rows of lost runs are left out. Raises StoreError if `target`
-    exists or if the schema cannot be read; `target` is then removed or unchanged.
+    exists, if `source` is of a newer format, or if the schema cannot be read; `target` is then removed or unchanged.
     """
     try:
         found = check_kind(source)
@@ -81,7 +89,7 @@ def salvage(source: Path, target: Path) -> Salvaged:
     try:
         with temporary_space(2 * found.st_size + _size(wal_of(source))) as folder:
             copy = copy_of(source, Path(folder))
-            return _best(copy, target)
+            return _best(source, copy, target)
     except BaseException as error:
         target.unlink(missing_ok=True)
         if code_of(error) == sqlite3.SQLITE_FULL:
@@ -111,7 +119,7 @@ def copy_of(source: Path, folder: Path) -> Path:
     return copy
 
 
-def _best(copy: Path, target: Path) -> Salvaged:
+def _best(source: Path, copy: Path, target: Path) -> Salvaged:
     """Save the rows of the copy; if it cannot be read, try again with a corrected page count in its header."""
     whole = shutil.copyfile(copy, copy.with_name("whole"))  # opening the copy may run a checkpoint
     cut = _cut(copy)
@@ -119,7 +127,7 @@ def _best(copy: Path, target: Path) -> Salvaged:
     try:
         if cut and _size(log) and _size(copy) < MIN_SIZE:
             os.truncate(copy, _page_size(log.read_bytes()[8:12]))  # SQLite deletes the log of an empty file
-        return _saved(copy, target, cut)
+        return _saved(source, copy, target, cut)
     except sqlite3.DatabaseError:
         if not cut or _size(whole) < MIN_SIZE:
             raise
@@ -127,7 +135,7 @@ def _best(copy: Path, target: Path) -> Salvaged:
             copy.with_name(name).unlink(missing_ok=True)
         os.truncate(target, 0)
         _set_page_count(whole)
-        return _saved(whole, target, cut)
+        return _saved(source, whole, target, cut)
 
 
 def _page_size(field: bytes | bytearray) -> int:
@@ -164,12 +172,33 @@ def _set_page_count(path: Path) -> None:
         file.write(header)
 
 
-def _saved(copy: Path, target: Path, cut: float) -> Salvaged:
+def _saved(source: Path, copy: Path, target: Path, cut: float) -> Salvaged:
+    _mend_views(copy)
     with closing(hardened(sqlite3.connect(copy))) as old, closing(for_writing(target)) as new:
-        return _transferred(old, new, cut)
+        return _transferred(source, old, new, cut)
 
 
-def _transferred(old: sqlite3.Connection, new: sqlite3.Connection, cut: float) -> Salvaged:
+def _mend_views(copy: Path) -> None:
+    """Give the views of a copy whose schema cannot be read Benchwright's own text; delete other views and triggers.
+
+    Rows need neither, but SQLite opens no table if the text of one is damaged.
+    """
+    with contextlib.suppress(sqlite3.DatabaseError), closing(sqlite3.connect(copy)) as connection:
+        try:
+            connection.execute("SELECT count(*) FROM sqlite_master")
+        except sqlite3.DatabaseError as error:
+            if "malformed database schema" not in str(error):
+                return
+            connection.execute("PRAGMA writable_schema = ON")
+            own = [(text, name) for name, text in STATEMENTS.items()]
+            connection.executemany("UPDATE sqlite_master SET sql = ? WHERE type = 'view' AND name = ?", own)
+            for kind, name in connection.execute("SELECT type, name FROM sqlite_master").fetchall():
+                if kind == "trigger" or (kind == "view" and name not in STATEMENTS):
+                    connection.execute("DELETE FROM sqlite_master WHERE type = ? AND name = ?", (kind, name))
+            connection.commit()
+
+
+def _transferred(source: Path, old: sqlite3.Connection, new: sqlite3.Connection, cut: float) -> Salvaged:
     old.text_factory = lambda data: data.decode("utf-8", "replace")
     described = old.execute(
         "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL AND rootpage > 0"
@@ -178,12 +207,17 @@ def _transferred(old: sqlite3.Connection, new: sqlite3.Connection, cut: float) -
     tables = [name for kind, name, _ in objects if kind == "table"]
     if "runs" not in tables:
         raise sqlite3.DatabaseError("no table of runs")
+    version = int(old.execute("PRAGMA user_version").fetchone()[0])
+    needed = version
+    with contextlib.suppress(sqlite3.DatabaseError):
+        needed = max(version, read_format(old, version))
+    if needed > FORMAT:
+        raise too_new(source, version, needed)
     new.execute("PRAGMA auto_vacuum = FULL")
     new.execute("BEGIN")
     for _, _, text in sorted(objects, key=lambda row: row[0] != "table"):
         new.execute(text)
     new.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-    version = int(old.execute("PRAGMA user_version").fetchone()[0])
     new.execute(f"PRAGMA user_version = {version}")
     copied = [table for table in tables if table not in DERIVED]  # those are written anew
     incomplete = [table for table in copied if not _copy_rows(old, new, table)]

@@ -165,7 +165,7 @@ class UserCommand(Suite):
     def effects(self, values: Values) -> tuple[Effect, ...]:
         """Return every command, that of each value of a scan, preceded by its directory and environment."""
         effects = (
-            Effect(EffectKind.EXECUTES, f"{_place(each)}{each[parameter.name]}", parameter.title)
+            Effect(EffectKind.EXECUTES, _shown(each, parameter.name), parameter.title)
             for each in scanned(values).values()
             for parameter in (PREPARE, BEFORE, COMMAND, CLEAN_UP)
             if each[parameter.name]
@@ -243,6 +243,12 @@ def _untimed(values: Values, name: str, purpose: Purpose) -> tuple[Command, ...]
     if directory:
         argv = ("sh", "-c", f'cd -- {shlex.quote(directory)} && exec "$@"', "command", *argv)
     return (Command(argv, purpose, targets=targets_of_line(str(values[name]), values)),)
+
+
+def _shown(values: Values, name: str) -> str:
+    """Return a command as it runs: after its directory and environment, where a shell's own is one word."""
+    place, text = _place(values), str(values[name])
+    return f"{place}{shlex.join(_argv(values, name)) if place and values['shell'] else text}"
 
 
 def _place(values: Values) -> str:

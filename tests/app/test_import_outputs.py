@@ -18,7 +18,10 @@ from app.cli.main import benchwright
 from app.markdown import escaped
 from app.outputs import files
 from app.outputs.files import UnreadSource, sources_in
+from app.outputs.importing import words_of_command
 from app.services import Workstation
+from app.store.errors import StoreFullError
+from app.store.recorder import Recorder
 from app.store.store import Store
 from suites.verdict import Trust
 from tests.app.stores import store
@@ -154,6 +157,15 @@ def test_a_redacted_export_has_no_name_of_the_imported_bytes(tmp_path: Path) -> 
     assert hashlib.sha256(content).hexdigest() == digest
 
 
+@pytest.mark.parametrize(("line", "words"), [
+    ('pgbench "host=db1 password=x" -T 9', ["pgbench", "host=db1 password=x", "-T", "9"]),
+    ("pgbench --log-prefix=it's -T 9", ["pgbench", "--log-prefix=it's", "-T", "9"]),
+    ("diskspd.exe -d9 C:\\a.dat", ["diskspd.exe", "-d9", "C:\\a.dat"]),
+])  # fmt: skip
+def test_a_command_is_split_as_a_shell_does(line: str, words: list[str]) -> None:
+    assert words_of_command(line) == words
+
+
 def test_copies_of_an_output_are_one_trial(tmp_path: Path) -> None:
     library, seven = tmp_path / "runs.sqlite3", tmp_path / "seven.txt"
     seven.write_text("\n".join([CPU.read_text()] * 7))
@@ -263,3 +275,20 @@ def test_what_exceeds_the_number_of_files_is_named(tmp_path: Path, monkeypatch: 
     *_, last = sources_in([tmp_path])
     assert isinstance(last, UnreadSource)
     assert "not read" in last.problem
+
+
+def test_a_full_disk_names_the_files_that_are_not_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their measurements are in the files, not “in memory only”; those before are imported."""
+    for name in ("a.txt", "b.txt", "c.txt"):
+        (tmp_path / name).write_text(f"{CPU.read_text()}\n# {name}\n")
+    write, begun = Recorder._write, []
+
+    def full(recorder: Recorder, patience: float) -> None:
+        begun.append(recorder)
+        if len({id(one) for one in begun}) > 1:
+            raise StoreFullError("No space left.", "Free space.")
+        write(recorder, patience)
+
+    monkeypatch.setattr(Recorder, "_write", full)
+    ran = call(tmp_path / "runs.sqlite3", "import", *(str(tmp_path / name) for name in ("a.txt", "b.txt", "c.txt")))
+    assert MESSAGES["a_full_disk_names_the_files"] in " ".join(ran.output.split())

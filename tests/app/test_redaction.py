@@ -506,7 +506,7 @@ def replaced_in_output(text: str) -> str:
     ("Linux zqhost7 6.1.0-28", "Linux host-A 6.1.0-28"),
     ("   System: zqhost7: GNU/Linux", "   System: host-A: GNU/Linux"),
     ("  hostname: zqhost7.zqcorp.example", "  hostname: host-A"),
-    ("https://zquser:zqpa55@zqhost7.example/", "https://user-B:user-A@host-A/"),
+    ("https://zquser:zqpa55@zqhost7.example/", "https://user-A:secret-A@host-A/"),
     ("/U\x73ers/zquser/x C:\\Users\\zqother", "/U\x73ers/user-A/x C:\\Users\\user-B"),  # else a path of a developer
     ("arn:aws:ec2:eu-west-1:123456789012:volume/vol-0abcdef12", "arn:id-A:volume/id-B"),
     ("projects/zqproject/zones/europe", "projects/id-A/zones/europe"),
@@ -514,6 +514,40 @@ def replaced_in_output(text: str) -> str:
 ])  # fmt: skip
 def test_one_value_has_one_name_in_each_spelling(text: str, expected: str) -> None:
     assert replaced_in_output(text) == expected
+
+
+@pytest.mark.parametrize(("text", "expected"), [
+    ("MYSQL_PWD=20231225 x 20231225", "MYSQL_PWD=secret-A x secret-A"),
+    ("--password 47114711", "--password secret-A"),
+    ('"host=db1 password=90210 dbname=x" 90210', '"host=db1 password=secret-A dbname=x" 90210'),
+    ("SECRET_KEY=backup tar backup", "SECRET_KEY=secret-A tar backup"),
+    ("'PGPASSWORD=my own pass' --no-password run", "'PGPASSWORD=secret-A' --no-password run"),
+    ("PGPASSWORD=$X --token=benchmark", "PGPASSWORD=$X --token=secret-A"),
+    ('{"password": "secret", "pass": 1}', '{"password": "secret-A", "pass": secret-B}'),
+    ("mysqladmin -uroot -pbackup; redis-cli -a 123", "mysqladmin -uroot -psecret-A; redis-cli -a secret-B"),
+    ("curl -u bob:backup -H 'Authorization: Basic test'", "curl -u bob:secret-A -H 'Authorization: Basic secret-B'"),
+    ("password: backup\nX-Api-Key: benchmark", "password: secret-A\nX-Api-Key: secret-B"),
+    ("ssh://bob@storage:22/", "ssh://user-A@host-A:22/"),
+    ("http://bob:12345678@x.io/", "http://user-A:secret-A@host-A/"),
+    ("redis://:hello@web:1/0 http://localhost/", "redis://:secret-A@host-A:1/0 http://localhost/"),
+    ("http://storage.backup.local:9000/ ssh://server2.test/", "http://host-A:9000/ ssh://host-B/"),
+    ("/data/customer/secret/volume1 read/secret secret", "/data/path-A/path-B/path-C read/secret secret"),
+    ("/mnt/model_tools/v1/python /usr/bin/python", "/mnt/path-A/path-B/path-C /usr/bin/python"),
+])  # fmt: skip
+def test_what_is_named_secret_a_host_or_a_folder_is_replaced_even_if_ordinary(text: str, expected: str) -> None:
+    """Words of the help and numbers stay elsewhere; a secret stays nowhere beside its name."""
+    redaction = Redaction()
+    redaction.add_text(text)
+    assert redaction.replacement.text(text) == expected
+
+
+def test_a_secret_is_replaced_among_the_words_of_a_command() -> None:
+    redaction = Redaction()
+    redaction.add_text("x --password 'own text'; redis-cli -a backup")
+    words = ["x", "--password", "own text", "own text"]
+    assert redaction.replacement.json(words) == ["x", "--password", "secret-A", "own text"]
+    assert redaction.replacement.json(["redis-cli", "-a", "backup", "x"]) == ["redis-cli", "-a", "secret-B", "x"]
+    assert [(one.kind, one.value) for one in redaction.replaced()] == [("secret", "backup"), ("secret", "own text")]
 
 
 def test_options_of_kernels_and_mounts_keep_no_name() -> None:

@@ -2,11 +2,14 @@
 
 import os
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from app.baselines.baselines import pin
+from app.cli.main import benchwright
 from app.events import OutputRead, RunEnded, RunStarted, State
 from app.store.errors import StoreError, StoreFullError
 from app.store.salvage import salvage
@@ -139,3 +142,32 @@ def test_no_file_is_overwritten(library: Path) -> None:
 def test_a_library_that_is_missing_is_said(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="No such file"):
         salvage(tmp_path / "none.sqlite3", tmp_path / "new.sqlite3")
+
+
+@pytest.mark.parametrize("text", ["CREATE VIEW results_runs AS SELEC", "CREATE TRIGGER t AFTR"])
+def test_a_damaged_text_of_a_view_or_trigger_costs_no_row(library: Path, tmp_path: Path, text: str) -> None:
+    with closing(sqlite3.connect(library)) as raw:
+        raw.execute("CREATE TRIGGER t AFTER DELETE ON runs BEGIN SELECT 1; END")
+        raw.execute("PRAGMA writable_schema = ON")
+        raw.execute("UPDATE sqlite_master SET sql = ? WHERE type = lower(?) LIMIT 1", (text, text.split()[1]))
+        raw.commit()
+    saved = salvage(library, tmp_path / "new.sqlite3")
+    assert (saved.runs, saved.whole) == (len(RUNS), True)
+    check(tmp_path / "new.sqlite3")
+
+
+def test_what_is_missing_or_newer_is_no_success(library: Path, tmp_path: Path) -> None:
+    """The status of the command is 1 for a loss, which names what is not known; a newer library is not copied."""
+    content = library.read_bytes()
+    library.write_bytes(content[: -page_size(library)])
+    ran = CliRunner().invoke(benchwright, ["salvage", str(library), str(tmp_path / "cut.sqlite3")])
+    assert ran.exit_code == 1
+    assert "more runs" in ran.output
+    for newer in ("PRAGMA user_version = 999", "UPDATE formats SET read_format = 999"):
+        library.write_bytes(content)
+        with closing(sqlite3.connect(library)) as raw:
+            raw.execute(newer)
+            raw.commit()
+        with pytest.raises(StoreError, match="format 999"):
+            salvage(library, tmp_path / "newer.sqlite3")
+    assert not (tmp_path / "newer.sqlite3").exists()

@@ -54,6 +54,18 @@ def test_a_shell_reads_the_line_only_where_that_is_said() -> None:
     assert lines(**given) == [(Purpose.MEASURE, "sh timed.sh 0 0 '' sh -c 'a | b'")]
 
 
+@pytest.mark.parametrize(("given", "shown"), [
+    ({"shell": True}, "a b; c"),
+    ({"shell": True, "environment": "X=1"}, "env X=1 sh -c 'a b; c'"),
+    ({"shell": True, "working_directory": "/d", "environment": "X=1"}, "cd -- /d && env X=1 sh -c 'a b; c'"),
+    ({"working_directory": "/d"}, "cd -- /d && a b; c"),
+])  # fmt: skip
+def test_the_consent_shows_what_runs(given: dict[str, object], shown: str) -> None:
+    """The variables are those of the whole line, not of its first command."""
+    (effect,) = SUITE.effects(complete_values(SUITE, {"command": "a b; c", **given}))
+    assert effect.text == shown
+
+
 def test_all_that_surrounds_the_command() -> None:
     given = {"environment": "A=1 B='x y'", "working_directory": "/srv/a b", "accepted": "0 3", "timeout": "5 min"}
     before, timed, after = lines(command="prog", prepare="make -s", clean_up="make clean", **given)
