@@ -459,7 +459,7 @@ class Redaction:
     def _add(self, values: dict[str, str], value: str, kind: str, new: str | None) -> None:
         """Add a value to those of one way of replacement, by default with the new name that it has."""
         known = self._known(value) if new is None else None
-        values[value] = new or known or self._next(kind)
+        values[value] = (known or self._next(kind)) if new is None else new
         if known is None:
             self._kinds[value] = kind
         self._origins.setdefault(value, {})[self._where] = None
