@@ -89,7 +89,7 @@ def _short_runtime(evidence: StepEvidence) -> CheckOutcome | None:
     seconds, clause = disk.seconds_of_copy(evidence, size)
     shortest = SHORTEST if evidence.measured_seconds is None else FAR_TOO_SHORT
     least, started = disk.least_seconds(evidence, shortest)
-    flushed = _each_block_is_safe(values)  # whose seconds no rate of the disk tells beforehand
+    flushed = _each_block_is_safe(values)  # no rate of the disk foretells its seconds
     if seconds >= least or (flushed and evidence.measured_seconds is None):
         return None
     block = int(values["block_size"])
