@@ -125,7 +125,7 @@ def test_a_killed_benchwright_loses_no_byte(
     events = attach(workstation, keep_files)
     assert any(isinstance(event, RunAttached) for event in events)
     (taken_up,) = [event for event in events if isinstance(event, TrialAttached)]
-    assert len(taken_up.samples) >= 30
+    assert len(taken_up.samples) >= 20  # of 50; those counted since the last commit (COMMIT_INTERVAL) are on the host
     assert (end(events).state, end(events).reason) == (State.DONE, "")
     record = assert_whole(workstation, 1, 100)
     assert workstation.output(record.summary.id, 1) == written
