@@ -104,7 +104,7 @@ def read_documents(lines: Sequence[Line], between: Between) -> ReadDocuments:
             groups[last].texts.append(document.text)
             groups[last].numbers.append(line.number)
         else:
-            groups.append(_Documents(known, [document.text], [line.number], _command_before(rest)))
+            groups.append(_Documents(known, [document.text], [line.number], _command_before(rest, formats()[known])))
             last = len(groups) - 1
     cut_off = endless > 0 and any(_keys().search(line.text) for line in rest)
     return ReadDocuments([found for group in groups for found in _read_group(group)], rest, cut_off, invalid, own)
@@ -139,7 +139,7 @@ def _read_group(group: _Documents) -> Iterator[FoundOutput]:
     text = "\n".join(group.texts)
     begun = group.format.begun(text)
     starts_at = list(itertools.accumulate((1 + each.count("\n") for each in group.texts), initial=0))
-    for output in group.format.read(text, command_of_tool(group.command) or None):
+    for output in group.format.read(text, command_of_tool(group.command, formats()[group.format]) or None):
         number = group.numbers[bisect_right(starts_at, output.line, hi=len(group.texts)) - 1]
         yield FoundOutput(group.format.title, replace(output, begun=begun), text, number, group.command)
 
@@ -210,6 +210,7 @@ def _format_of(text: str) -> OutputFormat | _InvalidJson | None:
     return next((each for each in formats() if each.is_document(content)), None)
 
 
-def _command_before(lines: Sequence[Line]) -> str:
-    """Return the last command line among `lines`."""
-    return next((command for line in reversed(lines) if (command := command_of(line.text))), "")
+def _command_before(lines: Sequence[Line], tool: str) -> str:
+    """Return the last command line among `lines` that has a command of `tool`."""
+    found = (command_of(line.text) for line in reversed(lines))
+    return next((command for command in found if command and command_of_tool(command, tool)), "")

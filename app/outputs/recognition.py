@@ -5,12 +5,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from app.outputs.found import MOST_OUTPUTS, Between, FoundOutput, Recognition, UnreadOutput, formats, go_on
+from app.outputs.found import MOST_OUTPUTS, Between, FoundOutput, Recognition, UnreadOutput, go_on
 from app.outputs.json_documents import read_documents
 from app.outputs.pasted_text import Line, decoded_lines, lines_of, omission, plain, rejoined, uncut, without_endings
 from app.outputs.surroundings import without_panes, without_surroundings
 from app.outputs.text_outputs import SegmentLine, cache_notes, read_passes, segments, whole_commands
-from app.outputs.tool_lines import after_first, begins_own, goes_on, has_own, is_loop, own_text
+from app.outputs.tool_lines import begins_own, goes_on, has_own, own_text
+from app.outputs.waiting_commands import WaitingCommands
 
 MOST_TRIED = 20_000
 """Lines of a text that are read in every way; the others are read in the best one."""
@@ -127,18 +128,15 @@ def _read_lines(lines: Sequence[Line], between: Between) -> Recognition:
     documents = read_documents(_changed(lines, (_unended,), between), between)
     found, unread = documents.found, documents.invalid
     left, own, broken = 0, documents.own_lines, 0
-    carried, several = "", {one.title for one in formats() if one.several}
     before: Sequence[SegmentLine] = ()
     watched = _watched(documents.rest, between)
-    for segment in segments(watched):
-        command = next((line.command for line in reversed(segment) if line.command), carried)
+    waiting = WaitingCommands(segments(watched))
+    for segment in waiting:
+        command = waiting.command_of(segment)
         notes = cache_notes(before, segment, command)
         before = segment
         results = read_passes(segment, command, notes, between)
-        is_kept = is_loop(command) or any(one.format in several for one in results)
-        if not is_kept and (results or command != carried):
-            command = after_first(command) if results else ""
-        carried = command
+        waiting.have_output(command, results)
         found += [one for one in results if isinstance(one, FoundOutput)]
         unread += [one for one in results if isinstance(one, UnreadOutput)]
         own += sum(line.is_own or bool(line.command) for line in segment)

@@ -244,6 +244,7 @@ def read_segment(
     best = max(readings, key=lambda one: (one.decides, one.score))
     if best.decides:
         begun_at = best.format.begun(best.text)
+        command = command if command_of_tool(command, formats()[best.format]) else ""
         left_out = (*left_out, *_left_out(segment[at[0] : at[-1]], best.format))
         own_at = [index for index, line in enumerate(best.near) if line.is_own]
         for number, one in enumerate(best.results):
@@ -264,12 +265,12 @@ def _segment_readings(
     at = [index for index, line in enumerate(segment) if line.is_own and not line.command]
     stripped = [segment[index].text.strip() for index in at]
     own = {each: count for each in known if (count := sum(map(each.has, stripped)))}
-    commands: list[str | None] = [*commands_of_tools(command)] or [None]
     for start in sorted({max(0, at[0] - AROUND), at[0]}):  # what precedes may belong to the output, or hide it
         near = [line for line in segment[start : at[-1] + 1 + AROUND] if not line.command]
         text = "\n".join(dedented([line.text for line in near], segment[at[0]].text)) + "\n"
         for each, count in own.items():
             between()
+            commands: list[str | None] = [*commands_of_tools(command, formats()[each])] or [None]
             results = tuple(each.read(text, commands[0]))
             if 1 < len(results) == len(commands):
                 results = tuple(list(each.read(text, one))[at] for at, one in enumerate(commands))

@@ -108,6 +108,12 @@ def begun_by(line: str) -> frozenset[str]:
     return frozenset(tool for each, tool in formats().items() if each.begins(stripped))
 
 
+def tools_with(line: str) -> frozenset[str]:
+    """Return the tools whose outputs have `line`."""
+    stripped = line.strip()
+    return frozenset(tool for each, tool in formats().items() if each.has(stripped))
+
+
 @cache
 def _lines_of_tools(*, only_first: bool = False) -> re.Pattern[str]:
     """Return the pattern of the lines of every format, or of those with which outputs begin."""
@@ -145,7 +151,7 @@ def command_of(line: str) -> str:
 
 
 def _command_of(line: str) -> str:
-    if _programs().isdisjoint(_NAMES.findall(line)):
+    if _programs().keys().isdisjoint(_NAMES.findall(line)):
         return ""
     typed = without_prompts(line).strip()
     command = command_of_tool(typed)
@@ -153,29 +159,39 @@ def _command_of(line: str) -> str:
     return typed if command and (typed != line.strip() or any(map(_OPTION.fullmatch, options))) else ""
 
 
-def command_of_tool(typed: str) -> str:
-    """Return the command of a tool alone in a command line; empty if there is none."""
-    return next(commands_of_tools(typed), "")
+def command_of_tool(typed: str, tool: str = "") -> str:
+    """Return the command of a tool, or of one tool, alone in a command line; empty if there is none."""
+    return next(commands_of_tools(typed, tool), "")
 
 
-def commands_of_tools(typed: str) -> Iterator[str]:
-    """Yield each command of a tool in a command line."""
-    return filter(None, map(_of_tool, commands_in(typed)))
+def commands_of_tools(typed: str, tool: str = "") -> Iterator[str]:
+    """Yield each command of a tool, or of one tool, in a command line."""
+    return filter(None, (_of_tool(words, tool) for words in commands_in(typed)))
 
 
-def after_first(typed: str) -> str:
-    """Return what follows the first command of a tool in a command line; empty if no command of a tool does."""
+def tools_of(typed: str) -> frozenset[str]:
+    """Return the tools whose commands are in a command line."""
+    return frozenset(tool for command in commands_of_tools(typed) for tool in _programs()[name_of(command.split()[0])])
+
+
+def without_first(typed: str, tool: str) -> str:
+    """Return a command line without the first command of `tool`; empty if no command of a tool is left.
+
+    What precedes the first command of any tool goes with it.
+    """
     commands = commands_in(typed)
     first = next((at for at, words in enumerate(commands) if _of_tool(words)), len(commands))
-    rest = commands[first + 1 :]
+    own = next((at for at, words in enumerate(commands) if _of_tool(words, tool)), len(commands))
+    rest = [*(commands[:own] if own > first else ()), *commands[own + 1 :]]
     return "; ".join(map(_typed, rest)) if any(map(_of_tool, rest)) else ""
 
 
-def _of_tool(words: Sequence[str]) -> str:
-    """Return the command of a tool in the words of a command; empty if it is none of a tool."""
+def _of_tool(words: Sequence[str], tool: str = "") -> str:
+    """Return the command of a tool, or of one tool, in the words of a command; empty if it is none."""
     at = next((at for at, word in enumerate(words) if word not in _SHELL_WORDS), 0)
     for program in starts(words[at:])[0]:
-        if name_of(words[at + program]) in _programs():
+        tools = _programs().get(name_of(words[at + program]), frozenset())
+        if tool in tools or (tools and not tool):
             return _typed([word for word in words[at + program :] if not _is_redirection(word)])
     return ""
 
@@ -202,5 +218,7 @@ def commands_in(typed: str) -> list[list[str]]:
 
 
 @cache
-def _programs() -> frozenset[str]:
-    return frozenset(name for suite in registry.readable() for name in suite.program.names)
+def _programs() -> dict[str, frozenset[str]]:
+    """Return the tools by the names of their programs."""
+    named = [(name, suite.tool) for suite in registry.readable() for name in suite.program.names]
+    return {name: frozenset(tool for other, tool in named if other == name) for name, _ in named}

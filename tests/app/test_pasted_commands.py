@@ -1,10 +1,13 @@
 """Command lines above outputs in a paste: which command, and which options, each result has."""
 
+from pathlib import Path
+
 import pytest
 
 from app.events import OutputSource
 from app.outputs.judging import JudgedOutput, judged_output
 from app.outputs.recognition import recognise
+from app.outputs.tool_lines import commands_of_tools
 
 REPORT = """{count}+{rest} records in
 {count}+{rest} records out
@@ -90,3 +93,49 @@ def test_an_error_of_the_tool_is_not_called_an_end_without_an_error() -> None:
     (one,) = judged("fio-3.33\nStarting 1 process\n" + text)
 
     assert not any("without an error" in finding.measured for finding in one.verdict.findings)
+
+
+FIO = "fio --name=j --rw=randread --bs=4k --direct=1 --size=64M --runtime=10"
+DIRECT, SYNCED = "dd if=/dev/zero of=/root/t bs=1M oflag=direct", "dd if=/dev/zero of=/root/t bs=1M conv=fdatasync"
+CPU = "sysbench cpu --cpu-max-prime=12345 run"
+
+
+def outputs() -> dict[str, str]:
+    folder = Path(__file__).parents[1] / "data"
+    terse = (folder / "fio-text" / "3.33" / "psync.stdout").read_text().partition("{")[0]
+    return {
+        "dd": report(),
+        "fio": terse,
+        "sysbench": (folder / "sysbench" / "1.0.20" / "cpu_default.stdout").read_text(),
+    }
+
+
+@pytest.mark.parametrize("between", ["; ", "\n$ "])
+@pytest.mark.parametrize(
+    ("commands", "tools", "expected"),
+    [
+        ((DIRECT, FIO), ("fio", "dd"), (FIO, DIRECT)),
+        ((CPU, FIO, DIRECT), ("dd", "sysbench", "fio"), (DIRECT, CPU, FIO)),
+        ((DIRECT, FIO, SYNCED), ("fio", "dd", "dd"), (FIO, DIRECT, SYNCED)),
+        ((CPU, DIRECT), ("dd",), (DIRECT,)),
+        ((CPU,), ("dd", "sysbench"), ("", CPU)),
+    ],
+)
+def test_a_command_is_that_of_the_output_of_its_tool(
+    commands: tuple[str, ...], tools: tuple[str, ...], expected: tuple[str, ...], between: str
+) -> None:
+    texts = outputs()
+
+    found = recognise(f"$ {between.join(commands)}\n" + "".join(texts[tool] for tool in tools)).found
+
+    own = [next(commands_of_tools(one.command, tool), "") for one, tool in zip(found, tools, strict=True)]
+    assert own == list(expected)
+    assert [one.output.stated.get("direct", one.output.stated.get("flush")) for one in found] == [
+        {DIRECT: "direct", SYNCED: "fdatasync", FIO: True}.get(each) for each in expected
+    ]
+
+
+def test_of_two_commands_of_a_tool_the_one_before_its_only_output_counts() -> None:
+    (one,) = recognise(f"$ {DIRECT}\n$ {SYNCED}\n{report()}").found
+
+    assert one.output.stated["flush"] == "fdatasync"
