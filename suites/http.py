@@ -292,7 +292,9 @@ class Http(Suite):
             rf"{_RATE.pattern}|{_REQUESTS.pattern}|Socket errors: connect \d"
         )
         read = by_parser(self, _STATED, assumed=NAMED_SERVER, contradictions=_contradictions)
-        return (OutputFormat(title="wrk", first=re.compile(r"Running \d+[smh] test @ "), line=line, read=read),)
+        first = re.compile(r"Running \d+[smh] test @ ")
+        failed = re.compile(r"(?<!: )unable to (?:connect to|resolve) \S+:\w+ \w")
+        return (OutputFormat(title="wrk", first=first, line=line, failed=failed, read=read),)
 
     def programs(self, values: Values, facts: Facts | None) -> tuple[Program, ...]:
         """Return wrk, and nginx if the step starts it."""

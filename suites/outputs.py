@@ -129,7 +129,8 @@ class OutputFormat:
     together. `free_text` are names in it whose text the user wrote. `begun` reads the start of the earliest result.
     `broken` matches one of its lines and the next line if that is its end, which no tool prints by itself.
     `prints_dots`: the tool itself prints lines of dots alone, which otherwise stand for lines that were left out.
-    `several`: one command prints several such outputs.
+    `several`: one command prints several such outputs. `failed` matches a line, not within a sentence, that a tool
+    which did not start prints instead of an output.
     """
 
     title: str
@@ -144,6 +145,16 @@ class OutputFormat:
     begun: StartOf = without_start
     prints_dots: bool = False
     several: bool = False
+    failed: re.Pattern[str] | None = None
+
+    @property
+    def patterns(self) -> tuple[re.Pattern[str], ...]:
+        """The patterns of its lines."""
+        return tuple(one for one in (self.first, self.line, self.failed) if one is not None)
+
+    def fails(self, line: str) -> bool:
+        """Return whether the tool prints `line` instead of an output."""
+        return self.failed is not None and self.failed.match(line) is not None
 
     def begins(self, line: str) -> bool:
         """Return whether `line` is one with which an output begins."""
@@ -151,7 +162,7 @@ class OutputFormat:
 
     def has(self, line: str) -> bool:
         """Return whether only an output of this format has `line`."""
-        return self.begins(line) or (self.line is not None and self.line.match(line) is not None)
+        return any(pattern.match(line) for pattern in self.patterns)
 
     def is_document(self, content: object) -> bool:
         """Return whether a JSON document has this format."""

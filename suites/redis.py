@@ -284,6 +284,8 @@ _LINE = re.compile(
     r"(?:throughput summary: )?[\d.]+ requests per second$|[\d.]+% <= [\d.]+ milliseconds"
 )
 
+_NOT_CONNECTED = re.compile(r"(?<!: )(?:Could not connect to Redis at .+|(?:NOAUTH|WRONGPASS) )")
+
 _QUIET = re.compile(rf"([A-Z][A-Z_0-9]{{1,20}})(?: \([\w ]{{1,40}}\))?: {_N} requests per second(?:, p50={_N} msec)?$")
 """A line of -q."""
 
@@ -353,7 +355,8 @@ class Redis(Suite):
     def output_formats(self) -> tuple[OutputFormat, ...]:
         """The formats of redis-benchmark's output."""
         keys = {"keyspace": (0, TUNED_KEYSPACE)}
-        whole = by_parser(self, _STATED, unstated=keys, assumed=NAMED_ELSEWHERE, contradictions=in_text(_IDENTITIES))
+        open_ = {**keys, "requests": (REQUESTS.default, ENOUGH_REQUESTS)}  # a test that did not end states none
+        whole = by_parser(self, _STATED, unstated=open_, assumed=NAMED_ELSEWHERE, contradictions=in_text(_IDENTITIES))
 
         def read(text: str, command: str | None) -> Iterator[ToolOutput]:
             own = [match[1] for line in text.splitlines() if (match := _TITLE.search(line)) and not _is_test(match[1])]
@@ -370,7 +373,9 @@ class Redis(Suite):
                     yield ToolOutput(self.id, ParsedTrial(figures), {**given, "test": test}, left, line=number)
 
         return (
-            OutputFormat(title="redis-benchmark", first=_TITLE, line=_LINE, read=read, several=True),
+            OutputFormat(
+                title="redis-benchmark", first=_TITLE, line=_LINE, failed=_NOT_CONNECTED, read=read, several=True
+            ),
             OutputFormat(title="redis-benchmark, brief", first=_BRIEF, line=_BRIEF, read=read_brief, several=True),
         )
 

@@ -274,7 +274,8 @@ def _segment_readings(
             results = tuple(each.read(text, commands[0]))
             if 1 < len(results) == len(commands):
                 results = tuple(list(each.read(text, one))[at] for at, one in enumerate(commands))
-            begun, figures = sum(map(each.begins, stripped)), sum(len(one.parsed.figures) for one in results)
+            begun = sum(each.begins(line) or each.fails(line) for line in stripped)
+            figures = sum(len(one.parsed.figures) for one in results)
             score = sum(one.parsed.complete for one in results), begun, figures, count
             yield _SegmentReading(score, each, near, text, results)
 

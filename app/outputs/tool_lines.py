@@ -117,7 +117,7 @@ def tools_with(line: str) -> frozenset[str]:
 @cache
 def _lines_of_tools(*, only_first: bool = False) -> re.Pattern[str]:
     """Return the pattern of the lines of every format, or of those with which outputs begin."""
-    patterns = (pattern for each in formats() for pattern in ((each.first,) if only_first else (each.first, each.line)))
+    patterns = (pattern for each in formats() for pattern in ((each.first,) if only_first else each.patterns))
     texts = dict.fromkeys(_unnamed(pattern) for pattern in patterns if pattern is not None)
     return re.compile("|".join(f"(?:{text})" for text in texts))
 

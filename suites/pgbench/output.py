@@ -83,7 +83,12 @@ _VERSION = re.compile(r"pgbench \((\d{1,2}[\w.]{0,20})(?: \(.*\))?(?:, server (\
 _LOG = re.compile(r"(\d{1,15}) logged transactions: p50 = (\d{1,15}) us, p95 = (\d{1,15}) us, p99 = (\d{1,15}) us")
 _RATE_LINE = re.compile(r"tps = [\d.,]+ ")  # of every language
 _SUMMARY = re.compile(r"transaction type: .+")
-_FAILURE = re.compile(r"pgbench: (?:error|fatal|detail): .+|(?:ERROR|FATAL|PANIC): .+|.*: (?:command )?not found")
+NOT_CONNECTED = r"connection to (?:server|database) .+ failed:"
+"""Begins what libpq prints instead of a connection."""
+_FAILURE = re.compile(
+    rf"(?:pgbench: (?:error|fatal|detail): |{NOT_CONNECTED}|could not connect to server: ).*"
+    r"|(?:ERROR|FATAL|PANIC): .+|.*: (?:command )?not found"
+)
 _REFUSED = re.compile(r"The server did not start: .*|There is no .* server here\.|Run was aborted.*")
 
 _OVERHANG = 0.1

@@ -33,6 +33,7 @@ from suites.pgbench.output import (
     LARGEST,
     LOGGED,
     METRICS,
+    NOT_CONNECTED,
     SUMMARY,
     TPS,
     TRANSACTIONS,
@@ -427,7 +428,8 @@ class Pgbench(Suite):
                 seen = _with_scripts(one, own)
                 yield seen if _TIMED.search(f"{command or ''}\n{own}") else _as_long_as_its_transactions(seen)
 
-        return (OutputFormat(title="pgbench", first=_FIRST, line=_LINE, read=with_time),)
+        failed = re.compile(rf"pgbench: (?:error|fatal): |(?<!: ){NOT_CONNECTED}")
+        return (OutputFormat(title="pgbench", first=_FIRST, line=_LINE, failed=failed, read=with_time),)
 
     def programs(self, values: Values, facts: Facts | None) -> tuple[Program, ...]:
         """Return pgbench, and the server if the step starts one."""

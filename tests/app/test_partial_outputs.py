@@ -810,3 +810,35 @@ def test_no_check_takes_a_default_for_a_stated_value(name: str, first: str, chec
     without = text[text.index(first) :]
     assert check not in ids(only(without))
     assert check in ids(only(f"{stated}\n{without}"))
+
+
+NO_CONNECTION = {
+    "pgbench/15.18/no_server": "pgbench",
+    "pgbench/15.18/no_role": "pgbench",
+    "redis/8.0.2/no_server": "redis-benchmark",
+    "redis/7.0.15/password": "redis-benchmark",
+    "http/wrk-4.1.0/no_server": "wrk",
+}
+
+
+@pytest.mark.parametrize("capture", NO_CONNECTION)
+def test_a_tool_that_only_prints_that_it_cannot_connect_failed(capture: str) -> None:
+    tool, text = NO_CONNECTION[capture], (DATA / f"{capture}.stderr").read_text()
+
+    one = only(text)
+
+    assert one.found.format == tool
+    assert one.verdict.trust is Trust.INVALID
+    assert one.found.output.parsed.notes[0].startswith(f"{tool} failed: ")
+    assert "redis-few-requests" not in ids(one)
+
+
+def test_the_message_of_an_older_pgbench_is_its_own() -> None:
+    one = only('connection to database "bench" failed:\ncould not connect to server: Connection refused\n')
+
+    assert "pgbench failed: could not connect to server: Connection refused" in " ".join(one.found.output.parsed.notes)
+
+
+@pytest.mark.parametrize("program", ["psql: error", "psycopg2.OperationalError"])
+def test_no_output_is_another_program_that_cannot_connect(program: str) -> None:
+    assert not outputs(f'{program}: connection to server at "10.0.0.5", port 5432 failed: Connection refused\n')
