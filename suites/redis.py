@@ -37,7 +37,8 @@ from suites.units import Unit
 from suites.vocab import Better, Figure, Metric, MetricKind, Resource, Sample, Severity
 
 REQUESTS_RATE = Metric("requests_per_second", "Requests per second", Unit.PER_SECOND, Better.HIGHER, MetricKind.RATE)
-PERCENTILES = tuple(map(latency_percentile, (50, 95, 99)))
+RANKS = (50, 95, 99)
+PERCENTILES = tuple(map(latency_percentile, RANKS))
 METRICS = (REQUESTS_RATE, LATENCY_MEAN, *PERCENTILES, LATENCY_MAXIMUM, ELAPSED)
 
 TICK = 0.25
@@ -49,6 +50,8 @@ _TITLE = re.compile(r"====== (\w[\w ()-]{0,60}?) ======")
 _COMPLETED = re.compile(rf"\d+ requests completed in {_N} seconds")
 _RATE = re.compile(rf"(?:throughput summary: )?{_N} requests per second")
 _LATENCIES = re.compile(r"(?:\d{1,9}\.\d{3}\s+){5}\d{1,9}\.\d{3}")
+_BOUND = re.compile(rf"{_N}% <= (\d{{1,9}}(?:\.(\d{{1,6}}))?) milliseconds")
+"""A row of the latencies before 6.2: the share of the requests below the next time that has one."""
 _COLUMNS = (LATENCY_MEAN, None, *PERCENTILES, LATENCY_MAXIMUM)
 _SAVING = re.compile(r'host configuration "(save|appendonly)": (\S.*)')
 _FAILURE = re.compile(
@@ -69,11 +72,12 @@ class RedisParser(LineParser):
     _before: float = 0.0
     _server: str | None = None
     _saves: dict[str, str] = field(default_factory=dict)
+    _bounds: list[tuple[float, str, float]] = field(default_factory=list)
 
     def _read(self, line: str) -> None:
         line = line.strip()
         if match := _TITLE.fullmatch(line):
-            self._title, self._numbers = match[1], {}
+            self._title, self._numbers, self._bounds = match[1], {}, []
         elif match := _COMPLETED.fullmatch(line):
             self._numbers[ELAPSED] = float(match[1])
             self._before = self._time = self._before + float(match[1])
@@ -82,6 +86,8 @@ class RedisParser(LineParser):
         elif _LATENCIES.fullmatch(line):
             pairs = zip(_COLUMNS, map(float, line.split()), strict=True)
             self._numbers |= {metric: value for metric, value in pairs if metric is not None}
+        elif (match := _BOUND.fullmatch(line)) and len(self._bounds) < MAXIMUM_SAMPLES:
+            self._bounds.append((float(match[1]), match[2], 10.0 ** -len(match[3] or "")))
         elif match := _SAVING.fullmatch(line):
             self._saves[match[1]] = match[2]
         elif server := server_version(line):
@@ -103,6 +109,15 @@ class RedisParser(LineParser):
     def _is_measured(self, title: str) -> bool:
         return title.lower().split(" ", 1)[0] == self.test and "needed" not in title
 
+    def _bounds_text(self) -> str:
+        """Return the bounds of the percentiles. The time of the last row is rounded down, and bounds nothing."""
+        found = [(rank, next((text for share, text, _ in self._bounds[:-1] if share >= rank), "")) for rank in RANKS]
+        texts = [f"p{rank} ≤ {text} ms" for rank, text in found if text]
+        if self._bounds and self._bounds[-1][0] == 100:
+            _, text, step = self._bounds[-1]
+            texts.append(f"maximum < {float(text) + step:g} ms")
+        return f", only bounds ({', '.join(texts)})" if texts else ""
+
     def _result(self, exit_status: int | None) -> ParsedTrial:
         notes = [f"redis-benchmark failed: {words}" for words in self._failures]
         done = self._is_measured(self._title) and self._numbers.get(REQUESTS_RATE, 0) > 0
@@ -113,7 +128,7 @@ class RedisParser(LineParser):
         figures = [Figure(one, self._numbers[one]) for one in METRICS if done and self._numbers.get(one, 0) > 0]
         remarks = []
         if done and LATENCY_MEAN not in self._numbers:
-            remarks.append("redis-benchmark before 6.2 prints no percentiles in microseconds: no latency.")
+            remarks.append(f"redis-benchmark before 6.2 prints no percentiles{self._bounds_text()}: no latency.")
         saving = [f"{name} {value}" for name, value in self._saves.items() if value not in {"no", '""'}]
         if saving:
             remarks.append(f"The server writes its data to disk ({', '.join(saving)[:60]}): part of the figure.")
@@ -270,10 +285,13 @@ REDIS_SERVER = Program(
     version_line=r"v=\d",
 )
 
+
+def _test_of(name: str) -> str:
+    return name.lower().replace("ping_bulk", "ping_mbulk")
+
+
 _STATED = (
-    StatedLine(
-        "test", re.compile(r"={6} (\w{1,30}).* ={6}$"), lambda name: name.lower().replace("ping_bulk", "ping_mbulk")
-    ),
+    StatedLine("test", re.compile(r"={6} (\w{1,30}).* ={6}$"), _test_of),
     StatedLine("requests", re.compile(r"\s*(\d{1,12}) requests completed in ")),
     StatedLine("clients", re.compile(r"\s*(\d{1,6}) parallel clients")),
     StatedLine("data_size", re.compile(r"\s*(\d{1,9}) bytes payload")),
@@ -295,21 +313,23 @@ _CSV = re.compile(rf'"([A-Z][A-Z_0-9]{{1,20}})(?: \([\w ]{{1,40}}\))?","{_N}"' +
 _BRIEF = re.compile(f"{_QUIET.pattern}|{_CSV.pattern}")
 
 
-def _is_test(title: str) -> bool:
-    """Return whether an output is of a test of redis-benchmark, not of a command that its user gave."""
-    name = title.split(" ", 1)[0].lower().replace("ping_bulk", "ping_mbulk")
-    return any(one.value == name for one in TEST.choices)
+def _not_judged(title: str) -> str:
+    """Return why an output is of no test of redis-benchmark; empty if it is of one."""
+    name = _test_of(title.split(" ", 1)[0])
+    if not any(one.value == name for one in TEST.choices):
+        return "is none of redis-benchmark's tests: a command of its user."
+    return "only fills the server for another test." if "needed" in title else ""
 
 
 def _brief(line: str) -> tuple[str, tuple[Figure, ...]]:
     """Return the test and the figures of a line of -q or --csv; no figures of any other line."""
     match = _QUIET.match(line) or _CSV.match(line)
-    if match is None or not _is_test(match[1]) or "needed" in line:
+    if match is None or _not_judged(match[1]) or "needed" in line:
         return "", ()
     metrics = (REQUESTS_RATE, *((PERCENTILES[0],) if match.re is _QUIET else _COLUMNS))
     numbers = re.findall(r'"([\d.]+)"', line) if match.re is _CSV else match.groups()[1:]
     pairs = zip(metrics, numbers, strict=True)
-    return match[1].lower(), tuple(Figure(one, float(text)) for one, text in pairs if one and text)
+    return _test_of(match[1]), tuple(Figure(one, float(text)) for one, text in pairs if one and text)
 
 
 _IDENTITIES = Identities(
@@ -359,10 +379,10 @@ class Redis(Suite):
         whole = by_parser(self, _STATED, unstated=open_, assumed=NAMED_ELSEWHERE, contradictions=in_text(_IDENTITIES))
 
         def read(text: str, command: str | None) -> Iterator[ToolOutput]:
-            own = [match[1] for line in text.splitlines() if (match := _TITLE.search(line)) and not _is_test(match[1])]
+            titles = [match[1] for line in text.splitlines() if (match := _TITLE.search(line))]
+            own = [f"“{title}” {why}" for title in titles if (why := _not_judged(title))]
             for one in whole(text, command):
-                undecided = f"“{own[-1]}” is none of redis-benchmark's tests: a command of its user." if own else ""
-                yield replace(one, undecided=undecided)
+                yield replace(one, undecided=own[-1], parsed=replace(one.parsed, notes=())) if own else one
 
         def read_brief(text: str, command: str | None) -> Iterator[ToolOutput]:
             given = {**NAMED_ELSEWHERE, **(stated_by_command(self, command, NAMED_ELSEWHERE) or {})}

@@ -836,9 +836,50 @@ def test_a_tool_that_only_prints_that_it_cannot_connect_failed(capture: str) -> 
 def test_the_message_of_an_older_pgbench_is_its_own() -> None:
     one = only('connection to database "bench" failed:\ncould not connect to server: Connection refused\n')
 
-    assert "pgbench failed: could not connect to server: Connection refused" in " ".join(one.found.output.parsed.notes)
+    assert one.found.output.parsed.notes[-1].endswith("could not connect to server: Connection refused")
 
 
 @pytest.mark.parametrize("program", ["psql: error", "psycopg2.OperationalError"])
 def test_no_output_is_another_program_that_cannot_connect(program: str) -> None:
     assert not outputs(f'{program}: connection to server at "10.0.0.5", port 5432 failed: Connection refused\n')
+
+
+OLD_REDIS = """====== {} ======
+  100000 requests completed in 5.03 seconds
+  50 parallel clients
+  3 bytes payload
+  keep alive: 1
+
+0.01% <= 1 milliseconds
+{}
+100.00% <= 5 milliseconds
+19880.72 requests per second
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ("96.50% <= 3 milliseconds\n99.00% <= 4 milliseconds", "p50 ≤ 3 ms, p95 ≤ 3 ms, p99 ≤ 4 ms, maximum < 6 ms"),
+        ("96.50% <= 3 milliseconds", "p50 ≤ 3 ms, p95 ≤ 3 ms, maximum < 6 ms"),
+    ],
+)
+def test_the_latency_table_of_an_old_redis_benchmark_bounds_the_percentiles(rows: str, expected: str) -> None:
+    one = only(OLD_REDIS.format("LRANGE_300 (first 300 elements)", rows))
+
+    assert f"only bounds ({expected})" in one.found.output.parsed.notes[0]
+    assert (value(one, "requests_per_second"), value(one, "latency_p99")) == (19880.72, None)
+
+
+def test_a_test_of_redis_that_fills_the_server_is_not_cut_off() -> None:
+    titles = ("LPUSH (needed to benchmark LRANGE)", "LRANGE_600 (first 600 elements)")
+    fills, measured = outputs("".join(OLD_REDIS.format(title, "") for title in titles))
+
+    assert "only fills the server" in fills.verdict.summary
+    assert not fills.found.output.parsed.notes
+    assert measured.found.output.stated["test"] == "lrange_600"
+
+
+def test_a_line_of_redis_benchmark_has_the_name_of_its_test() -> None:
+    assert only("PING_BULK: 140845.06 requests per second\n").found.output.stated["test"] == "ping_mbulk"

@@ -100,7 +100,7 @@ def test_the_figures_are_those_that_are_printed() -> None:
     assert figures(parsed("8.0.2/set"))["latency_p99"] == 0.615
 
 
-def test_before_6_2_there_are_no_percentiles() -> None:
+def test_before_6_2_there_are_only_bounds_of_percentiles() -> None:
     found = parsed("6.0.16/set")
     assert (found.complete, found.notes) == (True, (MESSAGES["no_percentiles"],))
     assert figures(found) == {"requests_per_second": 110864.74, "elapsed": 0.9}
