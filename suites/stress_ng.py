@@ -1,11 +1,11 @@
 """stress-ng: its memory stressors stream and memrate, a cross-check of STREAM and sysbench memory."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from suites.base import Command, Context, StepEvidence, Suite, TestedTool
+from suites.base import Command, Context, StepEvidence, Suite, TestedTool, Workload
 from suites.checks import Check, CheckOutcome, NotChecked
 from suites.command_line import CommandSyntax, Respelled
 from suites.equivalents import Traits
@@ -13,13 +13,13 @@ from suites.facts import Facts
 from suites.line_parser import LineParser
 from suites.memory_sizes import cache_for, memory_outcome, memory_too_small, size_beyond_cache
 from suites.output_reading import StatedLine, by_parser
-from suites.outputs import OutputFormat, ParsedTrial
+from suites.outputs import OutputFormat, ParsedTrial, ToolOutput
 from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values, format_size, runtime_parameter
 from suites.programs import Program, same_package_name
 from suites.runtime_checks import TRUSTED
 from suites.sysbench.output import THREADS, tune_common
 from suites.thread_checks import MORE_THREADS_THAN_CPUS
-from suites.tool_messages import exit_notes
+from suites.tool_messages import exit_notes, printable_message
 from suites.units import Unit
 from suites.vocab import Better, Figure, Metric, MetricKind, Resource, Sample, labels
 
@@ -41,7 +41,10 @@ _STREAM = re.compile(rf"(?:stress-ng-)?stream: memory rate: {_N} MB read/sec, {_
 _EARLY_MEMRATE = re.compile(rf"(?:stress-ng-)?memrate: +([a-z0-9]{{1,20}}): +{_N} MB/sec")
 _MEMRATE = re.compile(rf"memrate +{_N} ([a-z0-9]{{1,20}}) MB per sec(?: \(.* mean of (\d{{1,6}}) instances?\))?.*")
 _TOO_SHORT = re.compile(r".*(?:run duration|run) too short .*memory rate.*")
-_ENDED = re.compile(r"successful run completed in \d.*")
+_ENDED = re.compile(r"successful run completed in (\d.*)")
+_STOPPED = re.compile(r"caught .*|.*(?:aborted|terminating|terminated) early.*|stopping \d+ stressors?")
+_SECONDS = re.compile(r"(\d{1,9}(?:\.\d{1,6})?) ?(day|hour|min|s)")
+_IN_SECONDS = {"day": 86400, "hour": 3600, "min": 60, "s": 1}
 _UNSUCCESSFUL = re.compile(r"unsuccessful run completed in \d.*")
 _COMPLAINT = re.compile(
     r"stress-ng: (?:unrecognized|unknown|invalid).*|Value .* is out of range .*|.*: (?:command )?not found|Killed"
@@ -66,6 +69,7 @@ class StressNgParser(LineParser):
         self._instances = 1
         self._too_short = False
         self._ended = False
+        self._stopped = ""
 
     def _result(self, exit_status: int | None) -> ParsedTrial:
         troubles = self._troubles(exit_status)
@@ -92,6 +96,12 @@ class StressNgParser(LineParser):
             self._add_method(found[2], float(found[1]) * int(found[3] or 1))
         elif _TOO_SHORT.fullmatch(words):
             self._too_short = True
+        else:
+            self._take_end(words)
+
+    def _take_end(self, words: str) -> None:
+        if _STOPPED.fullmatch(words):
+            self._stopped = words
         elif _ENDED.fullmatch(words):
             self._ended = True
         elif _UNSUCCESSFUL.fullmatch(words):
@@ -113,9 +123,12 @@ class StressNgParser(LineParser):
         return figures + [Figure(BY_METHOD, rate, labels(method=method)) for method, rate in self._methods.items()]
 
     def _notes(self) -> list[str]:
+        notes = [f"stress-ng was stopped: “{printable_message(self._stopped)}”."] if self._stopped else []
         if self._methods and self._instances > 1:
-            return [(f"stress-ng prints the mean of {self._instances} instances: shown {self._instances} times that.")]
-        return []
+            notes.append(
+                f"stress-ng prints the mean of {self._instances} instances: shown {self._instances} times that."
+            )
+        return notes
 
     def _troubles(self, exit_status: int | None) -> list[str]:
         troubles = [f"stress-ng failed: {words}" for words in self._failures]
@@ -257,6 +270,12 @@ def _method_first(words: Sequence[str]) -> list[str]:
     ]
 
 
+def _seconds(text: str) -> float:
+    """Return the seconds of a time: ``125.45s (2 mins, 5.45 secs)``, ``2 mins, 5.45 secs``, ``60 second``."""
+    found = _SECONDS.findall(text.partition("(")[0])
+    return sum(float(number) * _IN_SECONDS[unit] for number, unit in found)
+
+
 STRESSORS = frozenset({"--stream", "--memrate"})
 
 _STATED = (
@@ -265,7 +284,7 @@ _STATED = (
     StatedLine(
         "memrate_bytes", re.compile(r".*memrate: using buffer size of (\d{1,12}K)"), lambda size: f"{size[:-1]} KiB"
     ),
-    StatedLine("time", re.compile(r".*setting to a (\d{1,7}) second")),
+    StatedLine("time", re.compile(r".*setting to a (.{1,60}) run per stressor"), lambda text: round(_seconds(text))),
     StatedLine("method", re.compile(r".*\] (stream|memrate)[: ]")),
 )
 _FIRST = re.compile(r"stress-ng: info: +\[\d+\] (?:setting to a |defaulting to a |dispatching hogs: )")
@@ -302,7 +321,17 @@ class StressNg(Suite):
     def output_formats(self) -> tuple[OutputFormat, ...]:
         """The formats of stress-ng's output."""
         line = re.compile(r"stress-ng: +[a-z]+: +\[\d+\] ")
-        return (OutputFormat(title="stress-ng memory", first=_FIRST, line=line, read=by_parser(self, _STATED)),)
+        read = by_parser(self, _STATED)
+
+        def with_time(text: str, command: str | None) -> Iterator[ToolOutput]:
+            ended = _ENDED.search(text)
+            took = _seconds(ended[1]) if ended else 0.0
+            for one in read(text, command):
+                limited = one.stated.get("time", TIME.default) != TIME.default  # else bogo operations may end it
+                stated = one.stated if limited or not took else {**one.stated, "time": max(1.0, round(took))}
+                yield replace(one, stated=stated, seconds=took or None)
+
+        return (OutputFormat(title="stress-ng memory", first=_FIRST, line=line, read=with_time),)
 
     def tune(self, context: Context) -> dict[str, Tuned]:
         """Return one instance per usable CPU, half a minute, and memory beyond all caches."""
@@ -323,6 +352,10 @@ class StressNg(Suite):
     ) -> tuple[float, float] | None:
         """Return the time of the stressors: it begins once they have all started."""
         return 0.0, float(values["time"])
+
+    def workload(self, values: Values) -> Workload:
+        """Return the runtime."""
+        return Workload(seconds=float(values["time"]))
 
     def traits(self, values: Values, facts: Facts | None) -> Traits:
         """Return the traits of a step for cross-checks."""

@@ -836,7 +836,8 @@ def test_a_tool_that_only_prints_that_it_cannot_connect_failed(capture: str) -> 
 def test_the_message_of_an_older_pgbench_is_its_own() -> None:
     one = only('connection to database "bench" failed:\ncould not connect to server: Connection refused\n')
 
-    assert one.found.output.parsed.notes[-1].endswith("could not connect to server: Connection refused")
+    assert one.verdict.trust is Trust.INVALID
+    assert one.found.output.parsed.notes[-1].endswith("refused")
 
 
 @pytest.mark.parametrize("program", ["psql: error", "psycopg2.OperationalError"])
@@ -883,3 +884,34 @@ def test_a_test_of_redis_that_fills_the_server_is_not_cut_off() -> None:
 
 def test_a_line_of_redis_benchmark_has_the_name_of_its_test() -> None:
     assert only("PING_BULK: 140845.06 requests per second\n").found.output.stated["test"] == "ping_mbulk"
+
+
+STRESS_NG = """stress-ng: info:  [4116] setting to a {} run per stressor
+stress-ng: info:  [4116] dispatching hogs: 1 stream
+stress-ng: info:  [4117] stream: memory rate: 8500.10 MB read/sec, 5666.70 MB write/sec, 743.0 Mflop/sec
+stress-ng: info:  [4116] successful run completed in {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "took", "early"),
+    [
+        ("60 second", "12.31s", True),
+        ("60 second", "60.01s (1 min, 0.01 secs)", False),
+        ("60 secs", "12.31 secs", True),
+        ("5 mins, 0 secs", "1 min, 12.31 secs", True),
+        ("5 mins, 0 secs", "5 mins, 0.31 secs", False),
+    ],
+)
+def test_a_stress_ng_that_a_signal_stopped_ended_early(asked: str, took: str, *, early: bool) -> None:
+    one = only(STRESS_NG.format(asked, took))
+
+    assert ("ended-early" in ids(one)) == early
+    assert (one.verdict.trust is Trust.DOUBTFUL) == early
+
+
+def test_a_stress_ng_without_a_stated_time_did_not_end_early() -> None:
+    text = STRESS_NG.format("", "12.31s").partition("\n")[2]
+
+    assert "ended-early" not in ids(only(text)) | ids(only(f"$ stress-ng --stream 1 --stream-ops 9\n{text}"))
+    assert "ended-early" in ids(only(f"$ stress-ng --stream 1 -t 60\n{text}"))
