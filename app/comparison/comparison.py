@@ -128,14 +128,14 @@ class Comparison:
 
     @property
     def margin_text(self) -> str:
-        """The distinct margins with their origins, the most frequent first: ``5 %; 10 % (latency_p99)``."""
+        """The distinct margins with their origins, the most frequent first: ``5 %; 10 % (Latency, p99)``."""
         names: dict[tuple[float, str], dict[str, None]] = {}
         for row in self.rows:
             for each in row.against:
-                names.setdefault((self.margin_of(row, each), each.origin), {})[row.metric.name] = None
+                names.setdefault((self.margin_of(row, each), each.origin), {})[row.metric.title] = None
         texts: list[str] = []
         for (share, origin), metrics in sorted(names.items(), key=lambda found: -len(found[1])):
-            named = ", ".join([*list(metrics)[:MOST_NAMES], *(["…"] if len(metrics) > MOST_NAMES else [])])
+            named = "; ".join([*list(metrics)[:MOST_NAMES], *(["…"] if len(metrics) > MOST_NAMES else [])])
             text = f"{exact_share_text(share)}, {origin}" if origin else exact_share_text(share)
             texts.append(f"{text} ({named})" if texts else text)
         return "; ".join(texts)

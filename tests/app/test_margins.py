@@ -20,7 +20,7 @@ from app.plans.validation import validate
 from app.runs.policies import verdict_rules
 from app.saved_margins import SavedMargins
 from suites.units import Unit
-from suites.vocab import Better, Metric, MetricKind
+from suites.vocab import Better, Figure, Metric, MetricKind
 from tests.app.run_events import READ, run_record
 from tests.app.run_events import plan as a_plan
 from tests.app.test_baselines import stored
@@ -173,3 +173,18 @@ def test_the_command_line_lists_sets_and_forgets_margins(tmp_path: Path) -> None
     assert "yours" in printed()
     printed("forget", "iopz")
     assert list(json.loads(printed("--json"))["margins"]) == ["iops"]
+
+
+def test_margins_name_the_titles_of_their_metrics() -> None:
+    worst = replace(P99, title="Latency, p99")
+    both = [
+        replace(
+            one, trials=tuple(replace(each, figures=(*each.figures, Figure(worst, 5.0, READ))) for each in one.trials)
+        )
+        for one in (run_record(name, (1000.0, 1001.0, 999.0)) for name in "ab")
+    ]
+
+    text = compare(both).margin_text
+
+    assert text.endswith(f"({worst.title})")
+    assert worst.name not in text
