@@ -177,12 +177,11 @@ def test_the_command_line_lists_sets_and_forgets_margins(tmp_path: Path) -> None
 
 def test_margins_name_the_titles_of_their_metrics() -> None:
     worst = replace(P99, title="Latency, p99")
-    both = [
-        replace(
-            one, trials=tuple(replace(each, figures=(*each.figures, Figure(worst, 5.0, READ))) for each in one.trials)
-        )
-        for one in (run_record(name, (1000.0, 1001.0, 999.0)) for name in "ab")
-    ]
+    both = []
+    for name in "ab":
+        run = run_record(name, (1000.0, 1001.0, 999.0))
+        trials = (replace(each, figures=(*each.figures, Figure(worst, 5.0, READ))) for each in run.trials)
+        both.append(replace(run, trials=tuple(trials)))
 
     text = compare(both).margin_text
 
