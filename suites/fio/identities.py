@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from suites.fio.report import MIXED, OPERATIONS
+from suites.fio.report import MIXED, OPERATIONS, JobKey, job_key
 from suites.fio.text import TERSE_LATENCIES, TERSE_PERCENTILES, terse_directions
 from suites.identities import (
     BINARY,
@@ -198,13 +198,11 @@ _RATE_RULES = (
 _LATENCY_MEMBERS = {"min": Member(("min",)), "avg": Member(("mean",)), "max": Member(("max",))}
 
 
-def document_contradictions(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the name of the job, and each contradiction in a document of fio."""
-    content = read_json(text)
-    for job in (*objects_in(content, "jobs"), *objects_in(content, "client_stats")):
-        name = str(job.get("jobname", ""))
+def document_contradictions(text: str) -> Iterator[tuple[JobKey, str]]:
+    """Yield the name and group of the job, and each contradiction in a document of fio."""
+    for job in objects_in(read_json(text), "jobs"):
         for operation in (*OPERATIONS, MIXED):
-            yield from ((name, f"{operation}: {words}") for words in _direction(object_in(job, operation)))
+            yield from ((job_key(job), f"{operation}: {words}") for words in _direction(object_in(job, operation)))
 
 
 def _direction(source: Mapping[str, Any]) -> Iterator[str]:

@@ -178,6 +178,12 @@ def _counts_kib(version: object) -> bool:
     return found is not None and (int(found[1]), int(found[2])) < (2, 21)
 
 
+def job_key(entry: Mapping[str, Any]) -> JobKey:
+    """Return the name and group of a job."""
+    name = entry.get("jobname")
+    return name[:100] if isinstance(name, str) else "", int(_number(entry, "groupid") or 0)
+
+
 def _job(entry: Mapping[str, Any], shared: Mapping[str, str], *, kib: bool) -> JobReport:
     directions = {}
     runtime = 0.0
@@ -186,10 +192,10 @@ def _job(entry: Mapping[str, Any], shared: Mapping[str, str], *, kib: bool) -> J
         runtime = max(runtime, (_number(source, "runtime") or 0.0) / 1000)
         directions[operation] = _direction(source, kib=kib)
     eta = _number(entry, "eta")
-    name = entry.get("jobname")
+    name, group = job_key(entry)
     return JobReport(
-        name=name[:100] if isinstance(name, str) else "",
-        group=int(_number(entry, "groupid") or 0),
+        name=name,
+        group=group,
         error=int(_number(entry, "error") or 0),
         runtime=runtime,
         elapsed=_number(entry, "elapsed") or 0.0,

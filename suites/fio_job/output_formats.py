@@ -159,8 +159,10 @@ def _read_documents(text: str, _command: str | None) -> Iterator[ToolOutput]:
         report = read_report(content)
         if report is None:
             continue
-        for one in noted(_of_document(documents, report), document_contradictions(documents[-1])):
-            yield replace(one, line=text.count("\n", 0, at))
+        found = tuple(document_contradictions(documents[-1]))
+        for job, one in zip(report.jobs, _of_document(documents, report), strict=True):
+            own = [("", words) for key, words in found if key == job.key]
+            yield from noted([replace(one, line=text.count("\n", 0, at))], own)
 
 
 def _of_document(documents: list[str], report: Report) -> Iterator[ToolOutput]:

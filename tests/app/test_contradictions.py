@@ -167,3 +167,17 @@ def test_failed_transactions_are_a_finding_with_their_share() -> None:
     (few,) = outputs(text.replace("transactions: 0 (0.000%)", "transactions: 12 (0.097%)"))
     assert few.verdict.trust is Trust.CAVEATS
     assert "work-failed" not in ids(text)
+
+
+def test_a_contradiction_is_that_of_its_job_where_jobs_share_a_name() -> None:
+    def job(group: int, iops: float) -> dict[str, object]:
+        read = {"io_bytes": 40960000, "bw_bytes": 4096000, "iops": iops, "runtime": 10000, "total_ios": 10000}
+        return {"jobname": "j", "groupid": group, "error": 0, "job options": {"rw": "randread"}, "read": read}
+
+    def contradictory(*jobs: dict[str, object]) -> list[bool]:
+        found = outputs(json.dumps({"fio version": "fio-3.33", "jobs": jobs}))
+        return [any(CONTRADICTION in note for note in one.found.output.parsed.notes) for one in found]
+
+    assert contradictory(job(0, 1000.0), job(1, 3000.0)) == [False, True]
+    assert contradictory(job(0, 3000.0), job(1, 1000.0)) == [True, False]
+    assert contradictory(job(0, 1000.0), job(0, 3000.0)) == [True]
