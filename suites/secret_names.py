@@ -14,6 +14,7 @@ _NAMED = (
     r"[\w-]{1,100}(?<!FILE)(?<!PATH)(?<!DIR)"
 )
 _BARE = r"(?:\\[^\"'\n]|,(?!\w[\w.-]*=)|[^\s\"'\\&;|<>,])+"
+_QUOTED = rf"(?:\"[^\"\n]+\"|'[^'\n]+'|{_BARE})"
 _PLACE = re.compile(
     rf"(?<=')(?P<whole>{_NAMED}=)[^'\n]+(?=')|(?<=\")(?P<whole2>{_NAMED}=)[^\"\n]+(?=\")"
     rf"|(?P<key>{_NAMED}\\*[\"']\s*:\s*)(?:\\*[\"'][^\"'\\\n]+|[^\s\"'{{}}\[\],]+)"
@@ -22,10 +23,14 @@ _PLACE = re.compile(
     r"|(?P<header>\b(?:Authorization|Cookie|X-[\w-]*(?:Key|Token)):[^\S\n]*(?:(?:Basic|Bearer|Token)[^\S\n]+)?)"
     r"[^\s\"'\\][^\"'\n\\]*"
     r"|(?P<short>\b(?:(?:mysql|mariadb)[\w-]*\b[^\n|;&]{0,300}?\s-p|redis-[\w-]+\b[^\n|;&]{0,300}?\s-a\s+"
-    rf"|curl\b[^\n|;&]{{0,300}}?\s-u\s*[^\s:]{{0,100}}:|sshpass\s+-p\s*|ipmitool\b[^\n|;&]{{0,300}}?\s-P\s+)){_BARE}",
+    rf"|curl\b[^\n|;&]{{0,300}}?\s-u\s*[^\s:]{{0,100}}:|sshpass\s+-p\s*|ipmitool\b[^\n|;&]{{0,300}}?\s-P\s+)){_BARE}"
+    rf"|(?P<here>\b(?:sudo\s[^\n|;&]{{0,60}}?-\w*(?-i:S)\b|chpasswd\b|cryptsetup\b|kinit\b)[^\n|;&]{{0,300}}?<<<\s*){_QUOTED}"
+    rf"|(?P<piped>\becho\s+(?:-n\s+)?){_QUOTED}(?=\s*\|\s*sudo\s[^\n|;&]{{0,60}}?-\w*(?-i:S)\b)",
     re.IGNORECASE,
 )
-_OTHERS = re.compile(r"mysql|mariadb|redis-|sshpass|ipmitool|curl|authorization:|cookie:|(?:key|token):", re.IGNORECASE)
+_OTHERS = re.compile(
+    r"mysql|mariadb|redis-|sshpass|ipmitool|curl|authorization:|cookie:|(?:key|token):|<<<|sudo", re.IGNORECASE
+)
 """Programs and headers with secrets that have no such name."""
 
 _VARIABLE = re.compile(r"\$(?:\w+|\{\w+\}|\(.*)")
@@ -55,7 +60,7 @@ def secrets_in(text: str) -> Iterator[tuple[int, int]]:
     if not _SECRET.search(text) and not _OTHERS.search(text):
         return
     for found in _PLACE.finditer(text):
-        start = next(found.end(part) for part in ("whole", "whole2", "key", "name", "header", "short") if found[part])
+        start = next(found.end(part) for part in _PLACE.groupindex if found[part])
         end = found.end()
         value = text[start:end]
         if not value.startswith("'") and _VARIABLE.fullmatch(value.strip('"')):

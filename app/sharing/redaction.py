@@ -16,6 +16,7 @@ from app.plans.plan import ELSEWHERE, LOCAL, Plan, Step
 from app.plans.plan_names import has_automatic_name
 from app.records import RunRecord
 from app.sharing.identifying_facts import IDENTIFYING_FACTS, text_facts
+from app.sharing.named_hosts import hosts_in
 from app.sharing.ordinary_words import SHORTEST, STANDARD_NAMES, is_ordinary, is_own_text, words_of
 from app.sharing.preview import Redacted
 from app.sharing.replacement import SYSTEM_PATHS, Replacement
@@ -51,6 +52,7 @@ _ENDS = ".?!"
 
 _ACCOUNT = re.compile(r"(?<![\w.-])([A-Za-z_][\w.-]*)@([\w.-]*\w)")
 _URL = re.compile(r"://(?:([^\s/@:]*)(?::([^\s/@]+))?@)?(\[[^\]]+\]|[^\s/:?#\"']+)")
+_QUERY = re.compile(r"://[^\s\"'?#]+\?([^\s\"'#]+)")
 _UNAME = re.compile(r"\bLinux (?:(?!\d+\.\d+)(\S+) \d+\.\d+|\d+\.\S+\s+\(([^\s()]+)\))|\b([\w.-]+): GNU/Linux")
 """The host name as uname, as sar and iostat, and as UnixBench print it."""
 _HOST_LINE = re.compile(r"(?i)(?<![^\W_])(?:host[ _-]?name|nodename)[\"']?\s{0,4}[:=]\s{0,4}[\"']?([\w.-]*\w)")
@@ -235,6 +237,12 @@ class Redaction:
         """Add what a text names as secret and the parts of URLs, before they are taken for users and paths."""
         for start, end in secrets_in(text):
             self._secret(text[start:end])
+        for start, end in hosts_in(text):
+            self._named_host(text[start:end])
+        for query in _QUERY.findall(text):
+            for value in re.findall(r"=([^&;=/]+)", query):
+                if not is_ordinary(value) and not value.isdecimal():
+                    self._value(value, "word")
         for user, password, host in _URL.findall(text):
             self._value(user, "user")
             self._value(password, "secret")
@@ -250,6 +258,15 @@ class Redaction:
         else:
             self._value(value, "secret")
             self._secrets.setdefault(value, self._known(value) or "secret")
+
+    def _named_host(self, name: str) -> None:
+        """Add a host that a text names as such; one that is an ordinary word is replaced beside its name only."""
+        if name in _PUBLIC_NAMES:
+            return
+        if len(name) < SHORTEST or (is_ordinary(name) and name.isalpha()):
+            self._add(self._secrets, name, "host", None)
+        else:
+            self._names_of_host(name, self._known(name) or self._next("host"))
 
     def add_prompts(self, text: str, programs: Collection[str]) -> None:
         """Add the words before a command of `programs` in a terminal's text: names of hosts, users and folders."""
@@ -422,7 +439,7 @@ class Redaction:
             return
         own = path.startswith(("/", "~")) and not path.startswith(SYSTEM_PATHS)
         if path.startswith("//"):  # the host of a URL, which has been added
-            path = path[2:].partition("/")[2]
+            path = re.split(r"[?#]", path[2:])[0].partition("/")[2]
         for part in path.lstrip("~").split("/"):
             if not part or _KERNEL_NAME.fullmatch(part):
                 continue

@@ -13,6 +13,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from urllib.parse import quote, quote_plus
 
+from app.sharing.named_hosts import hosts_in
 from suites.secret_names import secret_words, secrets_in
 
 _LEFT = (
@@ -61,7 +62,8 @@ class Replacement:
 
     `strong` values are replaced in any text, in any case. `weak` ones are ordinary or very short words: they are
     replaced where they are a whole string or line, a component of a path, a part of an address, or uname's host name.
-    `folders` are ordinary words that are replaced as components of a path only, `secrets` beside their names only.
+    `folders` are ordinary words that are replaced as components of a path only, `secrets` beside their names only, as
+    are hosts that are ordinary words.
     """
 
     def __init__(
@@ -144,9 +146,10 @@ class Replacement:
         return content
 
     def _without_secrets(self, text: str) -> str:
-        """Return `text` with the secrets replaced that stand beside their names."""
-        for start, end in reversed(list(secrets_in(text))) if self._secrets else ():
-            text = text[:start] + self._secret(text[start:end]) + text[end:]
+        """Return `text` with the secrets and hosts replaced that stand beside their names."""
+        for find in (secrets_in, hosts_in) if self._secrets else ():
+            for start, end in reversed(list(find(text))):
+                text = text[:start] + self._secret(text[start:end]) + text[end:]
         return text
 
     def _secret(self, value: str) -> str:

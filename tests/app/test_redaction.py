@@ -519,7 +519,14 @@ def test_one_value_has_one_name_in_each_spelling(text: str, expected: str) -> No
 @pytest.mark.parametrize(("text", "expected"), [
     ("MYSQL_PWD=20231225 x 20231225", "MYSQL_PWD=secret-A x secret-A"),
     ("--password 47114711", "--password secret-A"),
-    ('"host=db1 password=90210 dbname=x" 90210', '"host=db1 password=secret-A dbname=x" 90210'),
+    ('"host=db1 password=90210 dbname=x" 90210', '"host=host-A password=secret-A dbname=x" 90210'),
+    ('pgbench "host=storage dbname=x" # storage', 'pgbench "host=host-A dbname=x" # storage'),
+    ("PGHOST=storage pgbench -c 8; redis-cli -p 1 -h web", "PGHOST=host-A pgbench -c 8; redis-cli -p 1 -h host-B"),
+    ("sysbench --mysql-host storage; iperf3 -P 2 -c web", "sysbench --mysql-host host-A; iperf3 -P 2 -c host-B"),
+    ("df -h storage; pgbench -h\nstorage", "df -h storage; pgbench -h\nstorage"),
+    ("sudo -S dmesg <<< 'backup' # backup", "sudo -S dmesg <<< 'secret-A' # backup"),
+    ("echo backup | sudo -kS dmesg; cat <<< backup", "echo secret-A | sudo -kS dmesg; cat <<< backup"),
+    ("http://localhost/data?x=acmecorp&n=3#acmecorp", "http://localhost/data?x=word-A&n=3#word-A"),
     ("SECRET_KEY=backup tar backup", "SECRET_KEY=secret-A tar backup"),
     ("'PGPASSWORD=my own pass' --no-password run", "'PGPASSWORD=secret-A' --no-password run"),
     ("PGPASSWORD=$X --token=benchmark", "PGPASSWORD=$X --token=secret-A"),
@@ -539,6 +546,12 @@ def test_what_is_named_secret_a_host_or_a_folder_is_replaced_even_if_ordinary(te
     redaction = Redaction()
     redaction.add_text(text)
     assert redaction.replacement.text(text) == expected
+
+
+def test_a_host_is_replaced_among_the_words_of_a_command() -> None:
+    redaction = Redaction()
+    redaction.add_text("redis-benchmark -h storage -t set")
+    assert redaction.replacement.json(["redis-benchmark", "-h", "storage", "-t", "set"])[2] == "host-A"  # type: ignore[index]
 
 
 def test_a_secret_is_replaced_among_the_words_of_a_command() -> None:
