@@ -115,11 +115,10 @@ def _against_band(summary: MetricSummary, shown: ReportStep) -> str:
     if band is None or not band.figure:
         return ""
     ratio = summary.value / band.figure
-    note = f" ({band.note})" if band.note else ""
     if band.reference:  # without variance there is no better or worse
-        return f"{times_text(ratio)} the published figure “{band.name}”{note}."
+        return f"{times_text(ratio)} the published figure “{band.name}”."
     change = ratio_text(ratio, summary.metric.better)
-    return f"{change}, against the baseline “{band.name}”{note}: {counts_text(summary.n, band)}."
+    return f"{change}, against the baseline “{band.name}”: {counts_text(summary.n, band)}."
 
 
 def _about_baselines(shown: ReportStep) -> list[str]:

@@ -169,6 +169,12 @@ def test_a_quick_benchmark_begins_with_its_results_and_fits_two_screens() -> Non
     assert texts.count(MESSAGES["limited"]) == 7
 
 
+@pytest.mark.parametrize("reference", [False, True])
+def test_the_caveat_of_a_baseline_is_drawn_once(*, reference: bool) -> None:
+    band = replace(BAND, note="otherkernel", reference=reference)
+    assert text_of(drawn(a_run(), bands=(band,))).count(band.note) == 1
+
+
 def test_the_note_of_a_run_is_bounded() -> None:
     lines = [f"line {number}" for number in range(30)]
     sheet = drawn(replace(a_run(), note="\n".join(lines), tags=("before",)))
