@@ -2,7 +2,7 @@
 
 import errno
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from suites.fio.documents import Document, DocumentReader, Piece, Refused
@@ -109,7 +109,7 @@ class FioParser:
 
     headline: str = IOPS.name
     several: bool = False  # volumes, whose disks are reported each
-    verifies: bool = False  # the reads of a job that writes are its verify phase
+    verifies: Callable[[JobReport], bool] = lambda _job: False  # whether the reads of a job are its verify phase
     _reader: DocumentReader = field(default_factory=DocumentReader)
     _errors: LineSplitter = field(default_factory=LineSplitter)
     _text: list[str] = field(default_factory=list)
@@ -135,10 +135,11 @@ class FioParser:
         report = self._report or read_text(self._text) or read_terse(self._text)
         if report is None:
             return ParsedTrial(notes=tuple(self._nothing_read(exit_status)), complete=False)
-        verified = []
-        if self.verifies:
-            verified = list(filter(None, map(verify_note, report.jobs)))
-            report = replace(report, jobs=tuple(map(without_verify, report.jobs)))
+        verifying = {job.key for job in report.jobs if self.verifies(job)}
+        verified = [note for job in report.jobs if job.key in verifying and (note := verify_note(job))]
+        report = replace(
+            report, jobs=tuple(without_verify(job) if job.key in verifying else job for job in report.jobs)
+        )
         problems = list(self._problems(report, exit_status))
         figures = tuple(sorted(self._figures(report), key=lambda figure: figure.metric.name != self.headline))
         if not (figures or problems):
@@ -147,7 +148,7 @@ class FioParser:
         samples = tuple(
             self._labelled(key, sample)
             for key, sample in self._samples
-            if not (self.verifies and ("operation", "read") in sample.labels)
+            if not (key in verifying and ("operation", "read") in sample.labels)
         )
         return ParsedTrial(figures, samples, notes, complete=not problems)
 

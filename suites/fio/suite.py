@@ -370,7 +370,8 @@ class Fio(Suite):
     def parser(self, values: Values) -> TrialParser:
         """Return a new parser."""
         several = len(self.volumes(values)) > 1
-        return FioParser(self.metrics_of(values)[0].name, several=several, verifies=verifies_after(values))
+        verifies = verifies_after(values)
+        return FioParser(self.metrics_of(values)[0].name, several=several, verifies=lambda _job: verifies)
 
     def traits(self, values: Values, facts: Facts | None) -> Traits:
         """Return the traits of a step for cross-checks."""

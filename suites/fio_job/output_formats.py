@@ -167,29 +167,46 @@ def _read_documents(text: str, _command: str | None) -> Iterator[ToolOutput]:
 
 def _of_document(documents: list[str], report: Report) -> Iterator[ToolOutput]:
     whole = "\n".join(documents) + "\n"
-    options = {job.key: _options(job.options) for job in report.jobs}
     alone = len(report.jobs) == 1
     for job in report.jobs:
-        section = Section(job.name, options[job.key])
-        values = _without_default_size(section, section_values(section, ""))
-        jobs, named = _fewest_jobs(job), section.number("numjobs", 1)
-        jobs = max(jobs, named + 1) if section.options.get("name", job.name) != job.name else jobs
-        counted: dict[str, Value] = {"numjobs": jobs} if jobs else {}
-        found = {**_inferred(job, Section(job.name), counted), **counted}
-        unstated: dict[str, tuple[Value, ...]] = {}
-        mixed = ["rw"] if jobs > named or not section.options else []
-        if not section.options:  # an old fio, or a document that was reduced
-            values, unstated = found, {"direct": (True, False)}
-        elif mixed:  # group_reporting counts several jobs as one; the options are those of one of them
-            kept = {"runtime"} if values["ioengine"] in ONE_AT_A_TIME else {"runtime", "ioengine"}
-            values = {**values, **{name: value for name, value in found.items() if name not in kept}}
-            values.pop("size", None)
+        jobs = _counted_jobs(job)
+        values, mixed = _job_values(job)
+        unstated: dict[str, tuple[Value, ...]] = {} if job.options else {"direct": (True, False)}
         parsed = parse_whole(_FIO.parser(values), whole.encode()) if alone else _of_one(job, report, values)
         if jobs > 1 and job.job_seconds < _SAME_TIME * jobs * job.runtime:
             text = f"Jobs of the group ended earlier than the longest: the rates are means of its {job.runtime:g} s."
             parsed = replace(parsed, notes=(*parsed.notes, text))
         marked = _marked(values, *mixed)
         yield ToolOutput(_FIO.id, parsed, marked, unstated, name=job.name, seconds=_ran(job, values))
+
+
+def _counted_jobs(job: JobReport) -> int:
+    """Return how many jobs at least are counted as this one; 0 if it is not known."""
+    section, jobs = Section(job.name, _options(job.options)), _fewest_jobs(job)
+    several = section.options.get("name", job.name) != job.name
+    return max(jobs, section.number("numjobs", 1) + 1) if several else jobs
+
+
+def _job_values(job: JobReport) -> tuple[dict[str, Value], Sequence[str]]:
+    """Return the values of a job, and the names of those that several jobs may have counted otherwise."""
+    section, jobs = Section(job.name, _options(job.options)), _counted_jobs(job)
+    counted: dict[str, Value] = {"numjobs": jobs} if jobs else {}
+    found = {**_inferred(job, Section(job.name), counted), **counted}
+    if not section.options:  # an old fio, or a document that was reduced
+        return found, ("rw",)
+    values = _without_default_size(section, section_values(section, ""))
+    if jobs <= section.number("numjobs", 1):
+        return values, ()
+    # group_reporting counts several jobs as one; the options are those of one of them
+    kept = {"runtime"} if values["ioengine"] in ONE_AT_A_TIME else {"runtime", "ioengine"}
+    values = {**values, **{name: value for name, value in found.items() if name not in kept}}
+    values.pop("size", None)
+    return values, ("rw",)
+
+
+def verifies(job: JobReport) -> bool:
+    """Return whether the reads of a job are those that verify what it wrote."""
+    return verifies_after(_job_values(job)[0])
 
 
 _SAME_TIME = 0.95

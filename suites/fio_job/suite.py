@@ -20,7 +20,7 @@ from suites.fio.tuning import tune_fio
 from suites.fio_job.checks import JOB_CHECKS, concurrent_groups, leads_out, shown
 from suites.fio_job.command_line import OWN_FLAGS, OWN_VALUED, REPORTED, job_file, jobs_of, options_of
 from suites.fio_job.file import VARIABLE, JobFileError, Section, effective_sections, read_environment, read_job_file
-from suites.fio_job.output_formats import fio_formats
+from suites.fio_job.output_formats import fio_formats, verifies
 from suites.fio_job.section_values import directories_in, may_write_device, section_values, section_writes, sized
 from suites.fio_job.step_targets import step_targets
 from suites.fio_job.targets import names_of, programs, targets_of
@@ -241,7 +241,7 @@ class FioJob(Suite):
 
     def parser(self, values: Values) -> TrialParser:
         """Return a new parser."""
-        return FioParser(self.metrics_of(values)[0].name)
+        return FioParser(self.metrics_of(values)[0].name, verifies=verifies)
 
 
 def _named_files(sections: Sequence[Section]) -> dict[str, int]:

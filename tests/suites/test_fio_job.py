@@ -1,5 +1,6 @@
 """The suite that runs a job file: its command, its estimate, and what is known to fool people about such a file."""
 
+import json
 import shlex
 from dataclasses import replace
 
@@ -9,6 +10,7 @@ from suites.base import Context, complete_values, directories_of, tuned_values
 from suites.checks import CheckOutcome
 from suites.errors import ParameterError
 from suites.fio_job.suite import FioJob
+from suites.outputs import ParsedTrial, parse_whole
 from suites.parameters import MAXIMUM_TEXT
 from suites.vocab import Severity
 from tests.disk_host import MIB, disk_host, measured, outcomes, tuned_step
@@ -167,3 +169,33 @@ def test_the_text_may_have_many_lines_and_no_control_characters() -> None:
     for bad in ("[a]\x1b[2J", "x" * (MAXIMUM_TEXT + 1)):
         with pytest.raises(ParameterError, match="job"):
             complete_values(JOB, {"job": bad})
+
+
+CHECKED = "[checked]\nrw=write\nverify=crc32c\nsize=8m\n[plain]\nstonewall\nrw=read\nsize=8m\n"
+
+
+def document() -> str:
+    def counted(ios: int) -> dict[str, float]:
+        return {"io_bytes": 65536 * ios, "bw_bytes": 65536 * ios, "iops": ios, "runtime": 1000, "total_ios": ios}
+
+    checked = {"rw": "write", "verify": "crc32c"}
+    jobs = [
+        {"jobname": "checked", "groupid": 0, "job options": checked, "read": counted(200), "write": counted(100)},
+        {"jobname": "plain", "groupid": 1, "job options": {"rw": "read"}, "read": counted(300)},
+    ]
+    return json.dumps({"fio version": "fio-3.33", "global options": {"bs": "64k"}, "jobs": jobs})
+
+
+def test_reads_that_verify_a_job_are_no_figure_of_a_run_as_of_an_import() -> None:
+    suite = FioJob()
+    run = parse_whole(suite.parser(complete_values(suite, {"job": CHECKED})), document().encode())
+    fio_json = next(one for one in suite.output_formats if one.title == "fio JSON")
+    imported = [one.parsed for one in fio_json.read(document(), None)]
+
+    def iops(trial: ParsedTrial) -> list[float]:
+        return [one.value for one in trial.figures if one.metric.name == "iops"]
+
+    assert iops(run) == [100.0, 300.0]
+    assert [iops(one) for one in imported] == [[100.0], [300.0]]
+    assert [len(one.notes) for one in imported] == [1, 0]
+    assert run.notes == imported[0].notes
