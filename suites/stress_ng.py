@@ -325,11 +325,11 @@ class StressNg(Suite):
 
         def with_time(text: str, command: str | None) -> Iterator[ToolOutput]:
             ended = _ENDED.search(text)
-            took = _seconds(ended[1]) if ended else 0.0
+            duration = _seconds(ended[1]) if ended else 0.0
             for one in read(text, command):
                 limited = one.stated.get("time", TIME.default) != TIME.default  # else bogo operations may end it
-                stated = one.stated if limited or not took else {**one.stated, "time": max(1.0, round(took))}
-                yield replace(one, stated=stated, seconds=took or None)
+                stated = one.stated if limited or not duration else {**one.stated, "time": max(1.0, round(duration))}
+                yield replace(one, stated=stated, seconds=duration or None)
 
         return (OutputFormat(title="stress-ng memory", first=_FIRST, line=line, read=with_time),)
 

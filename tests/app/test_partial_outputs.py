@@ -894,7 +894,7 @@ stress-ng: info:  [4116] successful run completed in {}
 
 
 @pytest.mark.parametrize(
-    ("asked", "took", "early"),
+    ("asked", "duration", "early"),
     [
         ("60 second", "12.31s", True),
         ("60 second", "60.01s (1 min, 0.01 secs)", False),
@@ -903,8 +903,8 @@ stress-ng: info:  [4116] successful run completed in {}
         ("5 mins, 0 secs", "5 mins, 0.31 secs", False),
     ],
 )
-def test_a_stress_ng_that_a_signal_stopped_ended_early(asked: str, took: str, *, early: bool) -> None:
-    one = only(STRESS_NG.format(asked, took))
+def test_a_stress_ng_that_a_signal_stopped_ended_early(asked: str, duration: str, *, early: bool) -> None:
+    one = only(STRESS_NG.format(asked, duration))
 
     assert ("ended-early" in ids(one)) == early
     assert (one.verdict.trust is Trust.DOUBTFUL) == early
