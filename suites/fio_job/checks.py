@@ -293,7 +293,7 @@ JOB_CHECKS: tuple[StepCheck, ...] = (
     Check(
         id="job-file-secret",
         of_result=False,
-        severity=Severity.ERROR,
+        severity=Severity.WARNING,
         title="Secret in the job file",
         why="The file and its variables are stored in the plan, each result and report, and variables are visible in "
         "the host's process list.",
