@@ -122,8 +122,8 @@ SECTION_CHECKS: tuple[StepCheck, ...] = (
     ),
     Check(
         id="job-file-unknown-pattern",
-        of_result=False,
         severity=Severity.ERROR,
+        blocks=True,
         title="Unknown rw pattern",
         why="fio exits at once and measures nothing.",
         remedy=f"Use one of {', '.join(sorted(PATTERNS))}.",
