@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from app.checks.elsewhere import MEASURED_ELSEWHERE
 from app.comparison.comparison import Comparison, ComparisonRow, RelativeFigure
 from app.comparison.estimates import (
     ERROR,
@@ -318,7 +319,8 @@ def _cell(condition: Condition, row: ComparisonRow, incomplete: str, look: float
     if obstacle := incomplete or "; ".join(doubts.values()):
         of_baseline = "the baseline" in doubts
         estimate = _Estimate(estimate.ratio, obstacle=obstacle, lasting=of_baseline, counted=estimate.counted)
-    unverified = any(one.trust is Trust.UNVERIFIED for one in verdicts.values())
+    unverified = any(one.id == MEASURED_ELSEWHERE.id for verdict in verdicts.values() for one in verdict.findings)
+    unverified |= any(one.trust is Trust.UNVERIFIED for one in verdicts.values())
     return _Cell(condition, row, estimate, counts, str(side.trust or ""), "; ".join(remarks), unverified)
 
 

@@ -111,6 +111,14 @@ def test_a_pass_on_an_unverified_result_says_so_in_every_output(side: str) -> No
     assert "unverified" not in gate_markdown(plain) + "".join(gate_lines(plain)) + gate_junit(plain)
 
 
+def test_an_output_from_elsewhere_with_caveats_is_not_watched_either() -> None:
+    imported = judged(Trust.CAVEATS, "b", "measured-elsewhere")
+    own = judged(Trust.CAVEATS, "b", "short-runtime")
+    for comparison, unverified in ((imported, True), (own, False)):
+        found = result_of([answers_of(parse_conditions([CONDITION], [STEP]), comparison)], ["b"], "a")
+        assert (found.outcome, found.unverified) == (GateOutcome.PASS, unverified)
+
+
 def test_a_side_without_a_verdict_is_not_judged_yet() -> None:
     unjudged = [replace(run_record(name, BASE), verdicts=()) for name in ("a", "b")]
     (found,) = answers_of(parse_conditions([CONDITION], [STEP]), compare(unjudged))
@@ -138,8 +146,8 @@ def test_the_reason_names_the_finding_that_decides(tmp_path: Path) -> None:
     assert entry["reason"] == MESSAGES["deciding"]
 
 
-def judged(trust: Trust, side: str) -> Comparison:
-    findings = () if trust is Trust.VALID else (replace(FINDING, title="Measured elsewhere"),)
+def judged(trust: Trust, side: str, check: str = FINDING.id) -> Comparison:
+    findings = () if trust is Trust.VALID else (replace(FINDING, id=check, title="Measured elsewhere"),)
     verdict = Verdict(trust, Limiter.UNKNOWN, "", findings, step=STEP.name, host="web-1")
     records = [run_record("a", BASE), run_record("b", BASE)]
     return compare([replace(one, verdicts=(verdict,)) if one.summary.id == side else one for one in records])
