@@ -78,7 +78,8 @@ class Check(Generic[E]):
     """One known cause of misleading results. `needs` describes the evidence it uses.
 
     `trust` is the verdict that its finding leaves of a result; None derives it from the severity. With `blocks`, a step
-    with an error of this check is not started. Without `of_result` it concerns the start and the cost of a run only.
+    with an error of this check is not started. Without `of_result` it concerns the start, the cost or the secrets of a
+    run only, and its warning is no caveat of the result.
     """
 
     id: str
@@ -112,6 +113,12 @@ class Check(Generic[E]):
     def leaves(self, outcome: CheckOutcome) -> Trust:
         """Return the verdict that `outcome` leaves of a result."""
         return outcome.trust or (trust_of(outcome.severity or self.severity) if self.trust is None else self.trust)
+
+    @property
+    def trust_left(self) -> Trust | None:
+        """The verdict that its findings leave of a result where their evidence sets none; None: by their severity."""
+        start_only = not self.of_result and self.severity is not Severity.ERROR  # what an error refuses is not measured
+        return Trust.VALID if self.trust is None and start_only else self.trust
 
     def finding_for(self, outcome: CheckOutcome, evidence: E) -> Finding:
         """Return `outcome` as a finding about `evidence`."""

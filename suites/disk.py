@@ -241,8 +241,8 @@ def direct_refused(asked: Callable[[Values], bool], instead: Mapping[str, Value]
 
     return Check(
         id="direct-refused",
-        of_result=False,
         severity=Severity.ERROR,
+        blocks=True,
         title="O_DIRECT is refused",
         why="The tool exits at once with “Invalid argument” and measures nothing.",
         remedy="Choose a directory on another file system, or turn direct I/O off and avoid the page cache "
@@ -277,8 +277,8 @@ def unaligned_direct(
 
     return Check(
         id="unaligned-direct",
-        of_result=False,
         severity=Severity.ERROR,
+        blocks=True,
         title="Block size not sector-aligned",
         why="The first request fails with “Invalid argument” and ends the test.",
         remedy="Set the block size to a multiple of the device's sector, preferably of 4 KiB.",

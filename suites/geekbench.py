@@ -165,8 +165,8 @@ def _uploads(evidence: StepEvidence) -> CheckOutcome | None:
 
 GEEKBENCH_NO_FOLDER = Check(
     id="geekbench-nowhere",
-    of_result=False,
     severity=Severity.ERROR,
+    blocks=True,
     title="Geekbench not installed",
     why="Its licence forbids redistribution: install it on the host yourself.",
     remedy="Install it on the host and set the folder.",

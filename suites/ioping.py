@@ -261,8 +261,8 @@ IOPING_CHECKS = (
     disk.unaligned_direct(lambda values: values["cache"] == "direct"),
     Check(
         id="block-beyond-set",
-        of_result=False,
         severity=Severity.ERROR,
+        blocks=True,
         title="Block larger than the working set",
         why="ioping refuses a request larger than the working set and measures nothing.",
         remedy="Set wsize to at least one block, preferably many.",

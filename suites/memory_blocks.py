@@ -281,8 +281,8 @@ BLOCKS_IN_CACHE = Check(
 
 BLOCKS_REFUSED = Check(
     id="blocks-refused",
-    of_result=False,
     severity=Severity.ERROR,
+    blocks=True,
     title="Block size too large",
     why="The probe refuses it and the test does not start.",
     remedy=f"Use blocks of at most {format_size(LARGEST_BLOCK)}.",

@@ -281,8 +281,8 @@ CHECKS: tuple[StepCheck, ...] = (
     SHORT_RUNTIME,
     Check(
         id="sockperf-memory",
-        of_result=False,
         severity=Severity.ERROR,
+        blocks=True,
         title="Times do not fit into memory",
         why="Before it starts, sockperf allocates the times of all messages that could be sent: 10 MB per second of "
         "ping-pong. The host swaps, or the kernel ends a process.",

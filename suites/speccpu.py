@@ -311,8 +311,8 @@ def _skips_mcf(evidence: StepEvidence) -> CheckOutcome | None:
 
 SPECCPU_NO_FOLDER = Check(
     id="speccpu-nowhere",
-    of_result=False,
     severity=Severity.ERROR,
+    blocks=True,
     title="SPEC CPU not installed",
     why="Its licence forbids redistribution: install it on the host and build it with your config file.",
     remedy="Set the folder that contains its shrc.",

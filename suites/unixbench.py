@@ -286,8 +286,8 @@ def _too_many(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
 
 UNIXBENCH_NO_FOLDER = Check(
     id="unixbench-nowhere",
-    of_result=False,
     severity=Severity.ERROR,
+    blocks=True,
     title="UnixBench not installed",
     why="No distribution packages it.",
     remedy="Set its folder on the host, or an archive of it on this computer.",

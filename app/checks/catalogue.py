@@ -30,6 +30,7 @@ from suites.checks import Check, CheckPhase
 from suites.errors import BenchwrightError
 from suites.evidence import HostCheck, OutcomeCheck, TrialCheck
 from suites.thread_checks import CPU_QUOTA
+from suites.verdict import Trust, trust_of, worst
 from suites.vocab import Finding, Severity
 
 AnyCheck = Check[Any]
@@ -165,6 +166,18 @@ def _blocking_ids(suites: tuple[Suite, ...]) -> frozenset[str]:
 def blocks(finding: Finding) -> bool:
     """Return whether the finding, new or stored, blocks its step."""
     return finding.severity is Severity.ERROR and finding.id in blocking_ids()
+
+
+def trust_left(finding: Finding) -> Trust:
+    """Return the trust that a finding before or during the trials, new or stored, leaves of a result."""
+    return _trusts(registry.SUITES).get(finding.id) or trust_of(finding.severity)
+
+
+@cache
+def _trusts(suites: tuple[Suite, ...]) -> dict[str, Trust]:
+    """Return the trust that a check's findings leave whatever their severity, by id; the lowest of its wordings."""
+    found = {each.id: [one.check.trust_left for one in each.variants] for each in _catalogue(suites)}
+    return {check: worst(tuple(filter(None, levels))) for check, levels in found.items() if all(levels)}
 
 
 def of_starts() -> frozenset[str]:

@@ -116,7 +116,6 @@ FEW_TRIALS = Check(
 
 ONE_AFTER_ANOTHER = Check(
     id="one-host-after-another",
-    of_result=False,
     title="Hosts measured one after another",
     why="Drift between them (neighbours, time of day) looks like a difference: in simulated drift, 31 % of such "
     "comparisons found a difference that did not exist, against 5 % of randomised pairs.",
@@ -141,7 +140,6 @@ HOSTS_DIFFER = Check(
 
 ONE_HOST_TWICE = Check(
     id="one-host-twice",
-    of_result=False,
     title="Two hosts are one machine",
     why="The names lead to one kernel, or to containers on it: a difference between them is noise, and each finds the "
     "files and caches of the other.",

@@ -211,7 +211,6 @@ NO_SPACE = Check(
 
 LOW_SPACE = Check(
     id="low-space",
-    of_result=False,
     severity=Severity.WARNING,
     title="File system will be nearly full",
     why="Other programs may fail, and nearly full file systems and SSDs write more slowly.",

@@ -59,7 +59,10 @@ _file = click.Path(path_type=Path, dir_okay=False)
     "--fail-if", "texts", multiple=True, required=True, metavar="CONDITION",
     help='Condition that fails, such as "p99 worse by 5 %" or "latency_p99 > 10 ms"; repeatable.',
 )  # fmt: skip
-@click.option("--run", "stored", multiple=True, metavar="RUN", help="Judge this stored run; repeatable, oldest first.")
+@click.option(
+    "--run", "stored", multiple=True, metavar="RUN",
+    help="Judge this stored run, or several joined by commas as one side; repeatable, oldest first.",
+)  # fmt: skip
 @click.option("--host", "hosts", multiple=True, metavar="HOST", help="Run on this host instead; repeatable.")
 @click.option(
     "--trials", type=Whole(FEWEST_TRIALS, MAXIMUM_TRIALS), default=CAP, show_default=True,
@@ -127,14 +130,15 @@ def _of_stored(
     workstation: Workstation, against: str, baseline: RunRecord, texts: Sequence[str], stored: Sequence[str]
 ) -> GateResult:
     """Return the outcome of stored runs, oldest first."""
-    records = [workstation.load(run) for run in stored]
-    for record in records:
+    records = {run: _usable(workstation.joined_record(run), run) for run in stored}
+    for record in records.values():
         check_same_suite(record.plan, baseline.plan, against)
-    if len({record.summary.id for record in records}) < len(records):
+    ids = [run for record in records.values() for run in record.summary.ids]
+    if len(records) < len(stored) or len(set(ids)) < len(ids):
         raise GateError("--run names the same run twice.", "Name a run once: only another one confirms it.")
-    conditions = parse_conditions(texts, records[0].plan.steps)
-    answers = [_answers(workstation, against, record, conditions, baseline) for record in records]
-    return result_of(answers, [record.summary.id for record in records], against)
+    conditions = parse_conditions(texts, next(iter(records.values())).plan.steps)
+    answers = [_answers(workstation, against, run, record, conditions, baseline) for run, record in records.items()]
+    return result_of(answers, [record.summary.id for record in records.values()], against)
 
 
 def _write(path: Path | None, text: str) -> bool:
@@ -203,7 +207,7 @@ class _GateRuns:
             run, state = measure(self._workstation, replace(plan, repetition=repetition), asker, quiet=quiet, busy=busy)
             self._runs.append(run)
             record = self._workstation.load(run)
-            answers.append(_answers(self._workstation, self._against, record, self._conditions, self._baseline))
+            answers.append(_answers(self._workstation, self._against, run, record, self._conditions, self._baseline))
             found = result_of(answers, self._runs, self._against)
             if found.settled or state is not State.DONE:
                 break
@@ -227,22 +231,29 @@ class _GateRuns:
 
 
 def _answers(
-    workstation: Workstation, against: str, record: RunRecord, conditions: Sequence[Condition], baseline: RunRecord
+    workstation: Workstation,
+    against: str,
+    word: str,
+    record: RunRecord,
+    conditions: Sequence[Condition],
+    baseline: RunRecord,
 ) -> tuple[ConditionAnswer, ...]:
-    """Return the answers of one stored run."""
-    run = record.summary.id
-    if run in baseline.summary.ids:
-        raise GateError(f"The run {run} is part of the baseline.", "Choose another run or baseline.")
+    """Return the answers of one stored run, or of a group of runs as one side, which `word` names."""
+    for run in record.summary.ids:
+        if run in baseline.summary.ids:
+            raise GateError(f"The run {run} is part of the baseline.", "Choose another run or baseline.")
     criteria = ComparisonCriteria(tested=frozenset(one.metric for one in conditions))
-    comparison = workstation.compare([against, run], criteria)
-    state = record.summary.state
-    incomplete = "" if state is State.DONE else f"the run is {state}"
+    comparison = workstation.compare([against, word], criteria)
+    states = [one.summary.state for one in record.parts or (record,) if one.summary.state is not State.DONE]
+    incomplete = f"{'a' if record.parts else 'the'} run is {states[0]}" if states else ""
     return answers_of(conditions, comparison, incomplete=incomplete, look=_look(record, baseline))
 
 
 def _look(record: RunRecord, baseline: RunRecord) -> float:
     """Return the confidence level of a goal's interval in a run that stopped at its verdict; 0 for any other."""
     given = record.plan.repetition
+    if len(record.summary.ids) > 1:
+        return 0.0
     counts = [
         sum(
             1

@@ -33,7 +33,8 @@ def agrees(command: Callable[..., None]) -> Callable[..., None]:
     @click.option(
         "--yes",
         is_flag=True,
-        help="Allow the plan's commands, copies of local files and changed settings. They are still printed.",
+        help="Allow the plan's commands, copies of local files and changed settings. They are still printed. A step "
+        "that an error of a check blocks is not started.",
     )
     @wraps(command)
     def agreeing(*arguments: Any, asker: TerminalAsker, yes: bool, **named: Any) -> None:

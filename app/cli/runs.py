@@ -78,7 +78,10 @@ def run(
     Several plans run side by side where their hosts differ; those that share a host, or a peer of a network test, wait
     for each other. Waits for the later sessions of a single plan that has several, except with --json.
 
-    The exit status is 1 if a run is not done, or if its trials show that a goal of its plan is missed.
+    A step that an error of a check blocks is not started, also with --yes; the reason names the error and its remedy.
+
+    The exit status is 1 if a run is not done, also for a blocked step, or if its trials show that a goal of its plan is
+    missed.
     """
     asker.destroy = destroy
     workstation.check_writable()  # before connecting to a host

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from app.checks.elsewhere import MEASURED_ELSEWHERE
 from app.comparison.comparison import Comparison, ComparisonRow, RelativeFigure
 from app.comparison.estimates import (
     ERROR,
@@ -19,12 +20,20 @@ from app.comparison.estimates import (
     widened,
 )
 from app.comparison.sentences import signed_share
-from app.comparison.verdicts import FEWEST, ComparisonVerdict
+from app.comparison.verdicts import (
+    FEWEST,
+    FEWEST_SESSIONS,
+    ComparisonVerdict,
+    Level,
+    Scope,
+    VerdictEvidence,
+    insufficient_side,
+)
 from app.plans.goals import check_goals, goals_of
 from app.plans.plan import Plan, Step, host_label
 from app.summary import MetricSummary
 from suites.errors import BenchwrightError, UnknownSuiteError
-from suites.quantities import figure_text, metric_text, share_text
+from suites.quantities import count_text, figure_text, metric_text, share_text
 from suites.units import ungrouped
 from suites.verdict import NOT_JUDGED, Goal, Trust, Verdict
 from suites.vocab import Better, Labels, Metric
@@ -189,7 +198,8 @@ class ConditionAnswer:
 class _Estimate:
     """What the trials say of one figure: its ratio, the p-value of one beyond the limit, and whether it is within.
 
-    `p` is None, and `passes` False, with an `obstacle` to an answer.
+    `p` is None, and `passes` False, with an `obstacle` to an answer. `counted` is the number of its values with their
+    level: ``1 against 4 sessions``.
     """
 
     ratio: Ratio | None
@@ -197,6 +207,7 @@ class _Estimate:
     passes: bool = False
     obstacle: str = ""
     lasting: bool = False
+    counted: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +276,7 @@ def _text(cell: _Cell) -> str:
     """Return the figure, the limit or that of the baseline, the ratio of both with its interval, and n."""
     row, ratio, goal = cell.row, cell.estimate.ratio, cell.condition.goal
     name, (ours, theirs) = metric_text(row.metric, row.labels), cell.counts
-    count = f"n = {ours}" if goal is not None else f"n = {ours} against {theirs}"
+    count = f"n = {cell.estimate.counted or (ours if goal is not None else f'{ours} against {theirs}')}"
     limit = "" if goal is None else f", limit {figure_text(row.metric, goal.bound)}"
     if ratio is None or math.isnan(ratio.value):
         shown, of_baseline = (_values(row, each) for each in (row.sides[-1], row.sides[0]))
@@ -292,9 +303,13 @@ def _cell(condition: Condition, row: ComparisonRow, incomplete: str, look: float
     goal = condition.goal
     if goal is None:
         estimate = _against_baseline(figure, condition.share or 0.0, higher_is_worse=row.metric.better is Better.LOWER)
+        estimate = replace(estimate, counted="" if figure.evidence is None else figure.evidence.counted)
         counts = figure.counts or (side.n, 0 if baseline is None else baseline.n)
     else:
-        estimate, counts = _against_goal(side, goal, look), (side.n, 0)
+        sessions = tuple(side.session_means.values())  # trials of one session share its moment
+        level, values = (Level.SESSION, sessions) if len(sessions) > 1 else (Level.TRIAL, side.values)
+        estimate, counts = _against_goal(values, level, goal, look), (len(values), 0)
+        estimate = replace(estimate, counted=count_text(len(values), level))
     sides = [("the result", side), *([("the baseline", baseline)] if goal is None and baseline is not None else [])]
     verdicts = {name: one.verdict for name, one in sides if one.verdict is not None}
     doubts = {name: _verdict_text(name, one) for name, one in verdicts.items() if one.trust.in_doubt}
@@ -303,8 +318,9 @@ def _cell(condition: Condition, row: ComparisonRow, incomplete: str, look: float
     remarks += [f"{name} is {NOT_JUDGED}" for name, one in sides if one.verdict is None]
     if obstacle := incomplete or "; ".join(doubts.values()):
         of_baseline = "the baseline" in doubts
-        estimate = _Estimate(estimate.ratio, obstacle=obstacle, lasting=of_baseline)
-    unverified = any(one.trust is Trust.UNVERIFIED for one in verdicts.values())
+        estimate = _Estimate(estimate.ratio, obstacle=obstacle, lasting=of_baseline, counted=estimate.counted)
+    unverified = any(one.id == MEASURED_ELSEWHERE.id for verdict in verdicts.values() for one in verdict.findings)
+    unverified |= any(one.trust is Trust.UNVERIFIED for one in verdicts.values())
     return _Cell(condition, row, estimate, counts, str(side.trust or ""), "; ".join(remarks), unverified)
 
 
@@ -338,7 +354,7 @@ def _against_baseline(figure: RelativeFigure, share: float, *, higher_is_worse: 
     if evidence.barred:
         return _Estimate(ratio, obstacle=evidence.barred)
     if evidence.needed:
-        return _Estimate(ratio, obstacle=f"fewer than {FEWEST[evidence.level]} {evidence.level}s on a side")
+        return _Estimate(ratio, obstacle=_too_few(evidence), lasting=_baseline_lacks(evidence))
     if ratio.low is not None:
         return _judged(ratio, share, higher_is_worse=higher_is_worse)
     if figure.centres is None or not figure.exact:
@@ -348,11 +364,29 @@ def _against_baseline(figure: RelativeFigure, share: float, *, higher_is_worse: 
     return _Estimate(ratio, 0.0 if worse else 1.0, not worse)
 
 
-def _against_goal(side: MetricSummary, goal: Goal, look: float) -> _Estimate:
+def _too_few(evidence: VerdictEvidence) -> str:
+    """Return how many values are missing, on which side, and how they are measured."""
+    ours, theirs = evidence.counts
+    of_trials = evidence.level is Level.TRIAL
+    alone = "one trial has no interval, " if of_trials and min(ours, theirs) == 1 else ""
+    side = insufficient_side(evidence.needed, evidence.counts) or "on each side"
+    if evidence.scope is Scope.ONE_SESSION:
+        side = "of this run" if ours > theirs else "of the baseline"
+    how = f"run {FEWEST_TRIALS} trials, or join {FEWEST_SESSIONS} runs by commas" if of_trials else "join more runs"
+    return f"{alone}needs {count_text(evidence.needed, f'more {evidence.level}')} {side}: {how}"
+
+
+def _baseline_lacks(evidence: VerdictEvidence) -> bool:
+    """Return whether the baseline has too few values, so that no further run of the plan decides."""
+    ours, theirs = evidence.counts
+    return theirs > ours if evidence.scope is Scope.ONE_SESSION else theirs < FEWEST[evidence.level]
+
+
+def _against_goal(values: Sequence[float], level: Level, goal: Goal, look: float) -> _Estimate:
     """Return the estimate of the geometric mean to the bound; of zeros, and of equal trials, by the sign test."""
-    values, bound = side.values, goal.bound
-    if len(values) < FEWEST_TRIALS:
-        return _Estimate(None, obstacle=f"fewer than {FEWEST_TRIALS} trials")
+    bound, missing = goal.bound, FEWEST[level] - len(values)
+    if missing > 0:
+        return _Estimate(None, obstacle=f"needs {count_text(missing, f'more {level}')}")
     if min(*values, bound) > 0:
         logs = [math.log(value / bound) for value in values]
         difference, variance = statistics.fmean(logs), statistics.variance(logs)

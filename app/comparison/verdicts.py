@@ -162,14 +162,18 @@ class VerdictEvidence:
             return max(0, FEWEST_SESSIONS - max(self.counts))
         return max(0, FEWEST[self.level] - min(self.counts))
 
-    def against(self) -> str:
-        """Return the counts as text: ``8 against 10 trials``, ``10 pairs of hosts``, ``8 rounds``."""
+    @property
+    def counted(self) -> str:
+        """The counts as text: ``8 against 10 trials``, ``10 pairs of hosts``, ``8 rounds``."""
+        if self.pairs in OF_TRIALS:
+            return count_text(self.counts[0], self.pairs.removesuffix("s"))
         if self.pairs:
-            if self.pairs in OF_TRIALS:
-                return count_text(self.counts[0], self.pairs.removesuffix("s"))
             return f"{count_text(self.counts[0], 'pair')} of {self.pairs}"
-        text = f"{self.counts[0]} against {count_text(self.counts[1], self.level)}"
-        return "" if text == self.relation else text
+        return f"{self.counts[0]} against {count_text(self.counts[1], self.level)}"
+
+    def against(self) -> str:
+        """Return the counts as text; empty if the relation of the sides is the same text."""
+        return "" if self.counted == self.relation else self.counted
 
     def within(self, *, exact: bool = False) -> str:
         """Return that a change is within the margin, with its origin; an `exact` change may be as large as it."""

@@ -39,7 +39,7 @@ from app.records import ComputedVerdicts, NotCheckedOf, RunRecord
 from app.store.errors import StoreError
 from app.store.ownership import new_run_id
 from app.store.recorder import Recorder
-from app.verdict.steps import StepVerdict, new_findings, run_verdict
+from app.verdict.steps import StepVerdict, run_verdict
 from suites.base import Command
 from suites.checks import CheckOutcome
 from suites.output_times import is_possible
@@ -244,8 +244,7 @@ def _judged_tests(outputs: Sequence[JudgedOutput], host: str) -> list[_Test]:
         judged = _judged_together(results)
         verdict = replace(judged.verdict, step=step.name, host=host)
         raised = [
-            FindingRaised(replace(one.finding, step=step.name, host=host), checks=verdict.checks)
-            for one in new_findings(judged, ())
+            FindingRaised(replace(one, step=step.name, host=host), checks=verdict.checks) for one in verdict.findings
         ]
         found.append(_Test(step, results, verdict, raised, dict(judged.not_checked)))
     return found

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from app.checks.before import evaluate
-from app.checks.catalogue import of_starts
+from app.checks.catalogue import of_starts, trust_left
 from app.checks.elsewhere import CACHED, MEASURED_ELSEWHERE, is_read_cold
 from app.events import OutputSource, State, Trial
 from app.outputs.found import FoundOutput
@@ -21,7 +21,7 @@ from suites.outputs import ParsedTrial, ToolOutput
 from suites.parameters import Value
 from suites.quantities import first_upper
 from suites.tool_messages import printable_message
-from suites.verdict import Trust, Verdict, trust_of
+from suites.verdict import Trust, Verdict
 from suites.vocab import Finding, Sample, Severity
 
 
@@ -146,7 +146,7 @@ def _undecided(likeliest: JudgedOutput, worst: JudgedOutput, deciding: tuple[str
     beside = tuple(
         one
         for one in worst.verdict.findings
-        if one.id not in known and level.get(id(one), trust_of(one.severity)) is worst.verdict.trust
+        if one.id not in known and level.get(id(one), trust_left(one)) is worst.verdict.trust
     )
     summary = verdict.summary.replace(first_upper(verdict.trust.value), first_upper(Trust.UNDECIDED.value), 1)
     summary = summary.replace(f" {MEASURED_ELSEWHERE.title}.", "")

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from app.centres import centre_over
-from app.checks.catalogue import DURING_CHECKS, DURING_IDS, OUTCOME_CHECKS, TRIAL_CHECKS
+from app.checks.catalogue import DURING_CHECKS, DURING_IDS, OUTCOME_CHECKS, TRIAL_CHECKS, trust_left
 from app.checks.elsewhere import MEASURED_ELSEWHERE
 from app.checks.limits import LIMITED_BY, limiter_text
 from app.checks.repetition import latency_text
@@ -16,13 +16,11 @@ from app.verdict.listing import SHAPES, VERIFIED_BY
 from suites.checks import CheckOutcome, NotChecked
 from suites.evidence import StepOutcomeEvidence, TrialEvidence
 from suites.quantities import count_text, figure_text, first_upper, metric_text
-from suites.verdict import Limiter, Trust, Verdict, trust_of, worst
-from suites.vocab import Finding
+from suites.verdict import Limiter, Trust, Verdict, worst
+from suites.vocab import Finding, Severity
 
 ENDED_TRIAL_CHECKS = tuple(check for check in (*TRIAL_CHECKS, *DURING_CHECKS) if check is not LIMITED_BY)
 """Checks of each ended trial, those during it once more. The limit has an outcome of its own."""
-
-_TRUST = {check.id: check.trust for check in DURING_CHECKS}
 
 MOST_TRIALS = 2 / 3
 """The share of the trials that must have the same limit for the step to have it."""
@@ -72,10 +70,15 @@ def step_verdict(step: StepOutcomeEvidence) -> StepVerdict:
     by_trust = sorted((*found, *earlier), key=lambda one: -one.trust.rank)
     reducing = [one.finding for one in by_trust if one.trust is not Trust.VALID]
     rest = [one.finding for one in found if one.trust is Trust.VALID]
+    rest += [one.finding for one in earlier if one.trust is Trust.VALID and _is_warning_before(one.finding)]
     summary = summary_of(step, level, limited, tuple(reducing))
     verdict = Verdict(level, limited, summary, (*reducing, *rest), step.name, step.host, CHECKS_VERSION)
     reasons = tuple((check, one.because) for check, one in not_checked.items())
     return StepVerdict(verdict, tuple(found), reasons)
+
+
+def _is_warning_before(finding: Finding) -> bool:
+    return finding.severity is not Severity.INFO and finding.id not in DURING_IDS
 
 
 def _with_trust(goal: RatedFinding, level: Trust) -> RatedFinding:
@@ -121,9 +124,9 @@ def _still_counting(
             if one.id not in found and (before is None or one.severity.rank >= before.severity.rank):
                 live[one.id] = one
         elif seen is None or seen in not_checked:
-            yield RatedFinding(one, trust_of(one.severity))
+            yield RatedFinding(one, trust_left(one))
     for one in live.values():
-        yield RatedFinding(one, _TRUST[one.id] or trust_of(one.severity))
+        yield RatedFinding(one, trust_left(one))
 
 
 def _of_step(step: StepOutcomeEvidence, not_checked: dict[str, NotChecked]) -> Iterator[RatedFinding]:

@@ -17,6 +17,7 @@ from suites.command.shell_parser import ShellCommand
 from suites.command.targets import targets_of_line
 from suites.secret_names import secret_name
 from suites.targets import PathUse, reasons
+from suites.verdict import Trust
 from suites.vocab import Severity
 
 _META = re.compile(r"[|<>;`*]|&|\$[\w({]|^~/")
@@ -266,6 +267,7 @@ COMMAND_NO_FIGURE = blocking_check(
 COMMAND_META = Check(
     id="command-shell-signs",
     of_result=False,
+    trust=Trust.CAVEATS,
     title="Shell syntax without a shell",
     why="Pipes, redirections, patterns and variables are passed to the program as plain words: it does something "
     "else than in a terminal, often nothing at all, and quickly.",
@@ -278,7 +280,6 @@ COMMAND_META = Check(
 COMMAND_SECRET = Check(
     id="command-secret",
     of_result=False,
-    severity=Severity.ERROR,
     title="Secret in the command",
     why="Commands and variables are stored in the plan, each result and report, and visible in the host's "
     "process list.",

@@ -335,8 +335,8 @@ FIO_CHECKS = (
     ),
     Check(
         id="block-over-file",
-        of_result=False,
         severity=Severity.ERROR,
+        blocks=True,
         title="Block larger than the file",
         why="fio exits at once with “size too small” and measures nothing.",
         remedy="Set size to at least 64 blocks.",
@@ -466,8 +466,8 @@ FIO_CHECKS = (
     ),
     Check(
         id="trim-on-file",
-        of_result=False,
         severity=Severity.ERROR,
+        blocks=True,
         title="trim needs a block device",
         why="fio ends at the first trim with “Inappropriate ioctl for device”.",
         remedy="Use blkdiscard or fstrim on a device of your own; measure reads and writes here.",

@@ -63,8 +63,8 @@ def _missing(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
 
 ENGINE_MISSING = Check(
     id="engine-missing",
-    of_result=False,
     severity=Severity.ERROR,
+    blocks=True,
     title="ioengine not available",
     why="fio exits at once and measures nothing.",
     remedy="Choose an available engine.",

@@ -122,8 +122,8 @@ SECTION_CHECKS: tuple[StepCheck, ...] = (
     ),
     Check(
         id="job-file-unknown-pattern",
-        of_result=False,
         severity=Severity.ERROR,
+        blocks=True,
         title="Unknown rw pattern",
         why="fio exits at once and measures nothing.",
         remedy=f"Use one of {', '.join(sorted(PATTERNS))}.",
@@ -293,7 +293,7 @@ JOB_CHECKS: tuple[StepCheck, ...] = (
     Check(
         id="job-file-secret",
         of_result=False,
-        severity=Severity.ERROR,
+        severity=Severity.WARNING,
         title="Secret in the job file",
         why="The file and its variables are stored in the plan, each result and report, and variables are visible in "
         "the host's process list.",

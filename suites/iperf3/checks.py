@@ -173,8 +173,8 @@ IPERF3_CHECKS = (
     ),
     Check(
         id="iperf3-length-refused",
-        of_result=False,
         severity=Severity.ERROR,
+        blocks=True,
         title="iperf3 refuses this length",
         why="UDP accepts 16 to 65507 bytes; with any other length the test does not start.",
         remedy="Set length to 0.",
@@ -205,8 +205,8 @@ IPERF3_CHECKS = (
     ),
     Check(
         id="iperf3-bidir-too-old",
-        of_result=False,
         severity=Severity.ERROR,
+        blocks=True,
         title="iperf3 too old for --bidir",
         why="--bidir came with 3.7; an older end refuses the option or the test.",
         remedy="Measure one direction after the other, or install a newer iperf3 at both ends.",

@@ -276,8 +276,8 @@ def _in_cache(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
 
 LINPACK_NO_PATH = Check(
     id="linpack-no-path",
-    of_result=False,
     severity=Severity.ERROR,
+    blocks=True,
     title="Program path missing",
     why="The test cannot start.",
     remedy="Set the absolute path of the program on the host, or use hpcc.",
@@ -288,8 +288,8 @@ LINPACK_NO_PATH = Check(
 
 LINPACK_NO_MPI = Check(
     id="linpack-no-mpi",
-    of_result=False,
     severity=Severity.ERROR,
+    blocks=True,
     title="mpirun is not installed",
     why="HPL's processes are started with mpirun.",
     remedy="Install it: the package openmpi-bin on Debian.",

@@ -57,8 +57,8 @@ NET_BLOCKS_CHECKS = (
     ),
     Check(
         id="net-blocks-refused",
-        of_result=False,
         severity=Severity.ERROR,
+        blocks=True,
         title="Buffer size too large",
         why="The probe refuses it and the test does not start.",
         remedy="Remove it.",

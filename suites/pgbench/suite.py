@@ -48,6 +48,7 @@ from suites.pgbench.output import (
 from suites.programs import POSTGRESQL_SERVER, Program, same_package_name
 from suites.quantities import count_text, quantity
 from suites.runtime_checks import SHORT_RUNTIME
+from suites.verdict import Trust
 from suites.vocab import Resource
 
 # Parameters of pgbench.
@@ -215,6 +216,7 @@ PGBENCH_CHECKS: tuple[StepCheck, ...] = (
     Check(
         id="pgbench-log-large",
         of_result=False,
+        trust=Trust.CAVEATS,
         title="Transaction log may grow large",
         why="pgbench writes one line per logged transaction to the step's directory: a large log takes space, "
         "loads the measured disk and takes time to read at the end.",

@@ -162,8 +162,8 @@ SNIA_CHECKS: tuple[StepCheck, ...] = (
     *(_on_tracked_point(check) for check in DEVICE_CHECKS if check.id not in NOT_APPLICABLE),
     Check(
         id="no-active-range",
-        of_result=False,
         severity=Severity.ERROR,
+        blocks=True,
         title="File size missing",
         why="fio needs the size of a file; only a raw device has its own.",
         remedy="Set size as large as the volume allows.",
@@ -173,8 +173,8 @@ SNIA_CHECKS: tuple[StepCheck, ...] = (
     ),
     Check(
         id="block-under-sector",
-        of_result=False,
         severity=Severity.ERROR,
+        blocks=True,
         title="Block size below the sector size",
         why="With direct I/O a block must be a multiple of the sector. fio ends with “Invalid argument” in the "
         "middle of the first round.",
@@ -185,8 +185,8 @@ SNIA_CHECKS: tuple[StepCheck, ...] = (
     ),
     Check(
         id="fio-before-3",
-        of_result=False,
         severity=Severity.ERROR,
+        blocks=True,
         title="fio older than 3.0",
         why="The script that decides between rounds parses fio’s output on the host; before 3.0 the fields had "
         "other names, and the test would end after its first round.",

@@ -208,8 +208,8 @@ def _too_small(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
 
 SYSBENCH_MEMORY_BLOCK_REFUSED = Check(
     id="sysbench-memory-block-refused",
-    of_result=False,
     severity=Severity.ERROR,
+    blocks=True,
     title="Block size not a power of two",
     why="sysbench refuses any other block size and the test does not start.",
     remedy="Use the next power of two.",

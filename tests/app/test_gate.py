@@ -111,6 +111,14 @@ def test_a_pass_on_an_unverified_result_says_so_in_every_output(side: str) -> No
     assert "unverified" not in gate_markdown(plain) + "".join(gate_lines(plain)) + gate_junit(plain)
 
 
+def test_an_output_from_elsewhere_with_caveats_is_not_watched_either() -> None:
+    imported = judged(Trust.CAVEATS, "b", "measured-elsewhere")
+    own = judged(Trust.CAVEATS, "b", "short-runtime")
+    for comparison, unverified in ((imported, True), (own, False)):
+        found = result_of([answers_of(parse_conditions([CONDITION], [STEP]), comparison)], ["b"], "a")
+        assert (found.outcome, found.unverified) == (GateOutcome.PASS, unverified)
+
+
 def test_a_side_without_a_verdict_is_not_judged_yet() -> None:
     unjudged = [replace(run_record(name, BASE), verdicts=()) for name in ("a", "b")]
     (found,) = answers_of(parse_conditions([CONDITION], [STEP]), compare(unjudged))
@@ -138,8 +146,8 @@ def test_the_reason_names_the_finding_that_decides(tmp_path: Path) -> None:
     assert entry["reason"] == MESSAGES["deciding"]
 
 
-def judged(trust: Trust, side: str) -> Comparison:
-    findings = () if trust is Trust.VALID else (replace(FINDING, title="Measured elsewhere"),)
+def judged(trust: Trust, side: str, check: str = FINDING.id) -> Comparison:
+    findings = () if trust is Trust.VALID else (replace(FINDING, id=check, title="Measured elsewhere"),)
     verdict = Verdict(trust, Limiter.UNKNOWN, "", findings, step=STEP.name, host="web-1")
     records = [run_record("a", BASE), run_record("b", BASE)]
     return compare([replace(one, verdicts=(verdict,)) if one.summary.id == side else one for one in records])
@@ -387,6 +395,52 @@ def test_a_report_that_cannot_be_written_is_refused_before_the_measurement_and_c
     assert found.exit_code == 1
     assert "regression is shown" in found.stdout
     assert "/proc/gate.md" in found.stderr
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "missing", "side", "lasting"),
+    [(1, 1, 5, "on each side", True), (1, 6, 5, "of this run", False), (6, 1, 5, "of the baseline", True)],
+)
+def test_one_trial_decides_nothing_and_the_reason_says_what_would(
+    ours: int, theirs: int, missing: int, side: str, *, lasting: bool
+) -> None:
+    conditions = parse_conditions((CONDITION,), [STEP])
+    (one,) = answers_of(conditions, compare([run_record("a", BASE[:theirs]), run_record("b", WORSE[:ours])]))
+    assert (one.answer, one.low, one.p) == (GateOutcome.UNDECIDED, None, None)
+    assert f"{missing} more trials {side}" in one.reason
+    assert one.reason.startswith("one trial ")
+    assert one.lasting is lasting  # no further run of the plan adds trials to the baseline
+
+
+@pytest.mark.parametrize(
+    ("factor", "status", "expected"), [(1.0, 0, ["pass", "pass"]), (0.5, 3, ["undecided", "undecided"])]
+)
+def test_runs_of_one_trial_joined_by_commas_are_sessions(
+    store: Store, factor: float, status: int, expected: list[str]
+) -> None:
+    runs = [f"20261120-14153{number}-k3f9" for number in range(6)]
+    for number, run in enumerate(runs):
+        record(store, run, run_events(run, [BASE[number] * (factor if number > 2 else 1.0)]))
+    words = ["--against", ",".join(runs[:3]), "--fail-if", CONDITION, "--fail-if", "iops < 900", "--json"]
+    alone = json.loads(gated(store, *words, "--run", runs[3]).stdout)["conditions"]
+    assert "1 against 3 sessions" in alone[0]["text"]
+    found = gated(store, *words, "--run", ",".join(runs[3:]))
+    assert found.exit_code == status, found.output
+    conditions = json.loads(found.stdout)["conditions"]
+    assert [one["outcome"] for one in conditions] == expected
+    assert [one["counts"] for one in conditions] == [[3, 3], [3, 0]]
+    again = gated(store, *words, "--run", ",".join(runs[3:]), "--run", runs[4])
+    assert (again.exit_code, again.stdout) == (2, "")
+
+
+def test_a_missing_folder_of_a_report_is_created(store: Store, tmp_path: Path) -> None:
+    for number in range(2):
+        run = f"20261120-14153{number}-k3f9"
+        record(store, run, run_events(run, BASE))
+    file = tmp_path / "new" / "folder" / "gate.xml"
+    words = ["--against", "20261120-141530-k3f9", "--run", "20261120-141531-k3f9", "--fail-if", CONDITION]
+    assert gated(store, *words, "--junit", str(file)).exit_code == 0
+    assert ET.fromstring(file.read_text()).get("tests") == "1"  # noqa: S314 (own XML)
 
 
 def gated(store: Store, *words: str) -> Result:

@@ -1,10 +1,15 @@
-"""A run whose trials show that a goal is missed exits with 1; one that meets it, or does not show it, with 0."""
+"""A run whose trials show that a goal is missed exits with 1; one that meets it, or does not show it, with 0.
 
+So does one with a step that an error of a check blocks.
+"""
+
+import json
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+from app.checks.catalogue import entry
 from app.cli.main import benchwright
 
 
@@ -31,3 +36,18 @@ def test_a_missed_goal_is_the_exit_status_of_run(
     found = CliRunner().invoke(benchwright, [*store, "run", *files, "--yes", "--anyway", "--json"])
     assert outcome in found.stdout
     assert found.exit_code == status, found.output
+
+
+@pytest.mark.usefixtures("few_programs")
+def test_yes_starts_no_step_that_an_error_of_a_check_blocks(tmp_path: Path) -> None:
+    store, file = ["--store", str(tmp_path / "runs.sqlite3")], str(tmp_path / "plan.toml")
+    words = ["plan", "new", "--suite", "geekbench", "--suite", "command", "--trials", "1", "-o", file]
+    written = CliRunner().invoke(benchwright, [*store, *words, "--set", "command.command=true"])
+    assert written.exit_code == 0, written.output
+    found = CliRunner().invoke(benchwright, [*store, "run", file, "--yes", "--anyway", "--json"])
+    assert found.exit_code == 1, found.output
+    blocked, other = json.loads(found.stdout)["trials"]
+    assert (blocked["state"], blocked["exit_status"], other["state"]) == ("failed", None, "done")
+    check = entry("geekbench-nowhere")
+    assert blocked["reason"].startswith(check.title)
+    assert blocked["reason"].endswith(check.variants[0].check.remedy)

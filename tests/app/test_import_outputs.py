@@ -58,7 +58,7 @@ def test_a_file_becomes_a_run_with_its_bytes_and_its_verdict(tmp_path: Path) -> 
     assert {figure.metric.name: figure.value for figure in record.trials[0].figures}["events_per_second"] == 5125.12
     assert record.verdict is not None
     assert record.verdict.trust is Trust.UNVERIFIED
-    assert [finding.id for finding in record.findings] == ["measured-elsewhere"]
+    assert [finding.id for finding in record.findings] == ["measured-elsewhere", "sysbench-cpu-defaults"]
     with stored.database.reading() as connection:
         row = connection.exec_driver_sql("SELECT sha256, content FROM imported_outputs").one()
     stored.close()
@@ -95,6 +95,18 @@ def _of_rate(rate: str) -> str:
     events = round(float(rate) * 10.0003)
     text = CPU.read_text().replace("5125.12", rate).replace("51258", str(events))
     return re.sub(r"avg: +0\.19", f"avg: {9992.37 / events:.2f}", text)
+
+
+def test_a_caveat_known_before_the_run_and_what_was_not_watched_are_findings_of_the_run(tmp_path: Path) -> None:
+    library = tmp_path / "runs.sqlite3"
+    (one,) = imported(library, str(DATA / "fio/3.7/json_final.stdout"), "--host", "web-1")  # 2 s
+    stored = Store(library)
+    found = stored.load(one["run"])
+    stored.close()
+    assert found.verdict is not None
+    assert found.verdict.trust is Trust.CAVEATS
+    assert [each.id for each in found.findings] == [each.id for each in found.verdict.findings]
+    assert {"short-runtime", "measured-elsewhere"} <= {each.id for each in found.findings}
 
 
 def test_trials_of_one_test_are_judged_together(tmp_path: Path) -> None:

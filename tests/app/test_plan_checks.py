@@ -132,7 +132,18 @@ def test_the_findings_that_keep_a_step_from_being_started_are_known() -> None:
         "job-file-unreadable", "job-file-variable", "job-file-unjudged", "job-file-writes-device",
         "database-not-named", "oltp-needs-sysbench-1", "probe-no-compiler", "probe-no-compiler-peer",
         "duet-cpus", "duet-one-device", "volume-without-load", "one-device-twice",
+        "engine-missing", "direct-refused", "unaligned-direct", "block-over-file", "trim-on-file", "fio-before-3",
+        "no-active-range", "block-under-sector", "block-beyond-set", "job-file-unknown-pattern",
+        "linpack-no-path", "linpack-no-mpi", "unixbench-nowhere", "geekbench-nowhere", "speccpu-nowhere",
+        "sysbench-memory-block-refused", "blocks-refused", "net-blocks-refused", "sockperf-memory",
+        "iperf3-length-refused", "iperf3-bidir-too-old",
     }  # fmt: skip
+
+
+def test_an_error_before_the_run_keeps_the_step_from_being_started_unless_it_would_have_a_figure() -> None:
+    errors = {one.id for one in catalogue() if one.when == "before" and one.severity is Severity.ERROR}
+    confirmed, with_a_figure = {"destroys-data"}, {"no-data-moved", "memory-too-small"}
+    assert errors - blocking_ids() == confirmed | with_a_figure
 
 
 def test_a_check_blocks_alike_in_all_suites_that_have_it() -> None:

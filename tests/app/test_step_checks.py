@@ -312,6 +312,24 @@ def test_findings_of_before_weigh_unless_a_check_of_after_has_seen_how_it_came(f
     assert step_verdict(replace(sound, findings=(finding("few-trials", Severity.INFO),))).verdict.trust is Trust.VALID
 
 
+@pytest.mark.parametrize("level", [Severity.WARNING, Severity.ERROR])  # an error in runs of earlier versions
+@pytest.mark.parametrize("check", ["command-secret", "job-file-secret", "geekbench-uploads"])
+def test_what_concerns_the_start_only_is_no_caveat_and_comes_last(check: str, level: Severity) -> None:
+    leaked = finding(check, level)
+    sound = step_verdict(replace(repeated(disk(), STEADY), findings=(leaked,))).verdict
+    assert (sound.trust, sound.findings[-1]) == (Trust.VALID, leaked)
+    assert leaked.title not in sound.summary
+    cached = finding("stolen-cpu", Severity.WARNING)
+    reduced = step_verdict(replace(repeated(disk(), STEADY), findings=(leaked, cached))).verdict
+    assert (reduced.trust, reduced.findings[0], reduced.findings[-1]) == (Trust.CAVEATS, cached, leaked)
+
+
+@pytest.mark.parametrize("check", ["command-shell-signs", "low-space", "one-host-after-another", "pgbench-log-large"])
+def test_what_changes_the_figure_is_a_caveat_also_where_it_is_known_before_the_start(check: str) -> None:
+    seen = replace(repeated(disk(), STEADY), findings=(finding(check, Severity.WARNING),))
+    assert step_verdict(seen).verdict.trust is Trust.CAVEATS
+
+
 def test_a_run_is_as_good_as_the_worst_of_its_steps() -> None:
     good = step_verdict(repeated(disk(), STEADY)).verdict
     bad = Verdict(Trust.DOUBTFUL, Limiter.TOOL, "Doubtful.", (finding("x", Severity.ERROR),), "copy", "web-1")

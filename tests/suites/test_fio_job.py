@@ -123,7 +123,6 @@ def test_what_is_special_to_job_files(job: str, check: str, shown: str) -> None:
     assert shown in measured(step, check)
     level = next(known.severity for known in JOB.checks if known.id == check)
     blocking = {"job-file-unreadable", "job-file-variable", "job-file-writes-device", "job-file-unjudged"}
-    blocking |= {"job-file-secret"}
     assert (level is Severity.ERROR) == (check in blocking)
 
 
