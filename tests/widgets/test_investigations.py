@@ -85,7 +85,7 @@ def test_large_text_hides_no_verdict_and_no_entry(qtbot: QtBot, page: Investigat
     page.window().resize(1280, 800)
     table = page.entries
     line = table.verticalHeader().defaultSectionSize()
-    qtbot.waitUntil(lambda: table.viewport().height() > (MIN_ENTRIES - 1) * line, timeout=5000)
+    qtbot.waitUntil(lambda: table.viewport().height() > (MIN_ENTRIES - 1) * line)
     shown = [column.name for at, column in enumerate(table.content.columns) if not table.isColumnHidden(at)]
     assert shown[:4] == ["No.", "Entry", "Result", "Verdict"]
     assert table.horizontalHeader().length() <= table.viewport().width()
