@@ -69,6 +69,9 @@ class Table(QTableView, Generic[RowT]):
         self._widths: dict[str, int] = {}  # that the user has set, by column
         self._order: list[str] = []  # of the columns, if the user has moved one
         self._fitted: list[tuple[str, int, bool]] = []
+        self.without_room: frozenset[int] = frozenset()
+        """The columns that are hidden because the table is narrow."""
+
         model.setParent(self)
         self.setModel(model)
         self._set_look(name, selection, row_padding)
@@ -236,9 +239,11 @@ class Table(QTableView, Generic[RowT]):
         for number in shown:
             self.setColumnHidden(number, False)  # a hidden one has no width for its title
         wanted = {number: self._wanted_width(number) for number in shown}
+        needed = frozenset(shown)
         for _order, number in sorted((each.hide_order, number) for number, each in enumerate(columns)):
             if columns[number].hide_order and sum(wanted[each] for each in shown) > self.viewport().width():
                 shown.discard(number)
+        self.without_room = needed - shown
         for number, column in enumerate(columns):
             self.setColumnHidden(number, number not in shown)
             if number in shown and not column.stretch and not column.fixed:
