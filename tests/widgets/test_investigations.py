@@ -349,6 +349,7 @@ def test_a_report_is_written(qtbot: QtBot, page: InvestigationPage, tmp_path: Pa
 def test_titles_are_elided_in_the_middle_and_whole_in_their_tips(page: InvestigationPage) -> None:
     def elided(row: int, column: int) -> Qt.TextElideMode:
         option = QStyleOptionViewItem()
+        page.entries.initViewItemOption(option)
         page.entries.itemDelegate().initStyleOption(option, page.entries.content.index(row, column))
         return option.textElideMode
 
