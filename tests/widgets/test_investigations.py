@@ -24,6 +24,7 @@ from widgets.library.library_page import LibraryPage
 from widgets.main_window import MainWindow
 from widgets.page import PageName
 from widgets.parts.dialogs import QuestionDialog
+from widgets.parts.table import RowDelegate
 from widgets.parts.text import Text, tool_tip
 
 __all__ = ["small_disk"]
@@ -348,9 +349,10 @@ def test_a_report_is_written(qtbot: QtBot, page: InvestigationPage, tmp_path: Pa
 
 def test_titles_are_elided_in_the_middle_and_whole_in_their_tips(page: InvestigationPage) -> None:
     def elided(row: int, column: int) -> Qt.TextElideMode:
-        option = QStyleOptionViewItem()
+        option, delegate = QStyleOptionViewItem(), page.entries.itemDelegate()
+        assert isinstance(delegate, RowDelegate)
         page.entries.initViewItemOption(option)
-        page.entries.itemDelegate().initStyleOption(option, page.entries.content.index(row, column))
+        delegate.initStyleOption(option, page.entries.content.index(row, column))
         return option.textElideMode
 
     rows = page.entries.content.shown

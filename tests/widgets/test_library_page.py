@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import TypeVar
 
 import pytest
@@ -158,12 +159,13 @@ def test_the_comparison_has_most_of_the_height_of_a_low_preview(qtbot: QtBot, pa
     _select(qtbot, page, BEFORE, AFTER, "20260114-090120-i9j0")
     differences, tabs = page.comparison.differences, page.comparison.tabs
 
-    def shares() -> bool:
-        return differences.maximumHeight() <= max(differences.whole_height(1), 0.35 * tabs.height())
+    def shares(height: int) -> bool:
+        most = max(differences.whole_height(1), 0.35 * tabs.height())
+        return page.comparison.height() == height and differences.maximumHeight() <= most
 
     for height in (500, 260):
         page.comparison.setFixedHeight(height)
-        qtbot.waitUntil(lambda height=height: page.comparison.height() == height and shares())
+        qtbot.waitUntil(partial(shares, height))
     assert differences.maximumHeight() < differences.whole_height(4)
 
 
