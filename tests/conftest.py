@@ -114,11 +114,15 @@ PATIENCE = 60_000
 
 
 @pytest.fixture
-def qtbot(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> QtBot:
-    """Return the bot of pytest-qt, whose own limit is 5 s."""
+def qtbot(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> Iterator[QtBot]:
+    """Yield the bot of pytest-qt, whose own limit is 5 s; fail the test that leaves a mouse button pressed."""
+    from PySide6.QtCore import Qt
+    from PySide6.QtGui import QGuiApplication
+
     for wait in ("waitSignal", "waitUntil", "waitExposed"):
         monkeypatch.setattr(qtbot, wait, partial(getattr(qtbot, wait), timeout=PATIENCE))
-    return qtbot
+    yield qtbot
+    assert QGuiApplication.mouseButtons() == Qt.MouseButton.NoButton, "the next test would begin with a drag"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -2,10 +2,8 @@
 
 import json
 import re
-import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from math import ceil
 from types import MappingProxyType
@@ -14,14 +12,25 @@ from suites.fio.identities import document_contradictions, terse_contradictions,
 from suites.fio.metrics import BANDWIDTH, job_figures
 from suites.fio.output import verify_note, without_verify
 from suites.fio.parameters import ONE_AT_A_TIME, verifies_after
-from suites.fio.report import Direction, JobReport, Report, read_report
+from suites.fio.report import JobReport, Report, read_report
 from suites.fio.suite import Fio
 from suites.fio.text import read_terse, read_text
-from suites.fio_job.command_line import options_of
 from suites.fio_job.file import ALIASES, KNOWN, JobFileError, Section, read_job_file
-from suites.fio_job.section_values import section_values, sized
+from suites.fio_job.section_values import section_values
+from suites.fio_job.stated_values import (
+    BLOCKS,
+    PARAMETERS,
+    SIZE,
+    inferred_values,
+    load_on_line,
+    pattern_of,
+    printed_blocks,
+    stated_in_file,
+    stated_on_line,
+    without_default_size,
+)
 from suites.identities import Contradictions, noted
-from suites.output_reading import stated_by_command, with_own_texts
+from suites.output_reading import with_own_texts
 from suites.output_times import CTIME, start_before_end
 from suites.outputs import NO_DISK, OutputFormat, ParsedTrial, ReadOutput, ToolOutput, is_without_disk, parse_whole
 from suites.parameters import Value
@@ -31,10 +40,9 @@ from suites.vocab import Figure, labels
 
 _FIO = Fio()
 
-_SIZE = r"\d{1,12}(?:\.\d{1,6})?[kKmMgG]?i?B?\b"
 _HEADER = re.compile(
     r"(?P<job>.{1,100}): \(g=(?P<group>\d{1,6})\): rw=(?P<rw>\w+), "
-    rf"bs=(?P<bs>(?:\([RWT]\) )?{_SIZE}(?:[-,/ RWT()]{{1,6}}{_SIZE})*)"
+    rf"bs=(?P<bs>(?:\([RWT]\) )?{SIZE}(?:[-,/ RWT()]{{1,6}}{SIZE})*)"
     r".*?(?:, ioengine=(?P<ioengine>[\w.:/-]+))?(?:, iodepth=(?P<iodepth>\d+))?$"
 )
 _GROUP = re.compile(r"(?P<job>.{1,100}): \(groupid=(?P<group>\d{1,6}), jobs=(?P<jobs>\d{1,6})\): err=")
@@ -191,10 +199,10 @@ def _job_values(job: JobReport) -> tuple[dict[str, Value], Sequence[str]]:
     """Return the values of a job, and the names of those that several jobs may have counted otherwise."""
     section, jobs = Section(job.name, _options(job.options)), _counted_jobs(job)
     counted: dict[str, Value] = {"numjobs": jobs} if jobs else {}
-    found = {**_inferred(job, Section(job.name), counted), **counted}
+    found = {**inferred_values(job, Section(job.name), counted), **counted}
     if not section.options:  # an old fio, or a document that was reduced
         return found, ("rw",)
-    values = _without_default_size(section, section_values(section, ""))
+    values = without_default_size(section, section_values(section, ""))
     if jobs <= section.number("numjobs", 1):
         return values, ()
     # group_reporting counts several jobs as one; the options are those of one of them
@@ -271,11 +279,6 @@ def _of_one(job: JobReport, report: Report, values: Mapping[str, Value]) -> Pars
     verified = [note] if verifies_after(values) and (note := verify_note(job)) else []
     figures = tuple(job_figures(without_verify(job) if verified else job, {}))
     return ParsedTrial(figures, notes=(*problems, *verified), complete=not problems, tool_version=report.version)
-
-
-def _without_default_size(section: Section, values: Mapping[str, Value]) -> dict[str, Value]:
-    """Return `values`; of a job without a size or a runtime, the size stays that of the suite."""
-    return dict(values) if sized(section) else {name: value for name, value in values.items() if name != "size"}
 
 
 def _marked(values: Mapping[str, Value], *more: str) -> dict[str, Value]:
@@ -437,14 +440,14 @@ def _of_groups(text: str, command: str | None) -> Iterator[ToolOutput]:
             groups.append([found])
         elif line.startswith("Run status group"):
             groups.append([])
-    given = _stated_on_line(command)
+    given = stated_on_line(command)
     for group in filter(None, groups):
         figures = tuple(
             Figure(BANDWIDTH, _bytes_per_second(one), labels(operation=one["operation"].lower())) for one in group
         )
         seconds = max(int(one["time"]) for one in group) / 1000
         done = {one["operation"].lower() for one in group}
-        values = {"rw": _by_operations(done), "runtime": 0.0, **(given or {})}
+        values = {"rw": pattern_of(done), "runtime": 0.0, **(given or {})}
         unstated = {} if "direct" in values else {"direct": (True, False)}
         marked = _marked(values, *([] if given and "rw" in given else ["rw"]))
         yield ToolOutput(_FIO.id, ParsedTrial(figures, notes=(_RATES_ONLY,)), marked, unstated, seconds=seconds)
@@ -514,7 +517,7 @@ def _stated_in_text(lines: Iterable[str]) -> dict[str, dict[str, str]]:
     for line in lines:
         if header := _HEADER.match(line.strip()):
             stated = {name: header[name] for name in ("rw", "ioengine", "iodepth") if header[name]}
-            one = header["job"], {**stated, **_printed_blocks(header["bs"], header["rw"])}
+            one = header["job"], {**stated, **printed_blocks(header["bs"], header["rw"])}
             of_group = begun.setdefault(header["group"], [])
             of_group += [] if one in of_group else [one]
         elif group := _GROUP.match(line.strip()):
@@ -534,42 +537,6 @@ def _stated_in_text(lines: Iterable[str]) -> dict[str, dict[str, str]]:
     return found
 
 
-_RANGE = re.compile(rf"({_SIZE})(?:-({_SIZE}))?(?=[,/]|$)")
-_PRINTED = re.compile(r"(\d+)(\.\d+)?(?i:([kmg]?))(i?)(B?)")
-
-
-def _printed_blocks(text: str, pattern: str) -> dict[str, str]:
-    """Return the option of the block sizes that fio prints for the directions of a pattern; none if they are cut off.
-
-    They are those of reads, writes and trims, in this order.
-    """
-    binary = not text.startswith("(R)")  # fio 2, whose KB are 1024 bytes
-    ranges = [[_printed_size(one, binary=binary) for one in found if one] for found in _RANGE.findall(text)]
-    used = [
-        ranges[min(at, len(ranges) - 1)] for at in _DIRECTIONS_OF.get(pattern.removeprefix("rand"), (0, 1)) if ranges
-    ]
-    if not used or any(one[0] > one[-1] or (not binary and len(one) == 1) for one in used):
-        return {}
-    option = "bs" if all(one[0] == one[-1] for one in used) else "bsrange"
-    sizes = dict.fromkeys(str(one[0]) if option == "bs" else f"{one[0]}-{one[-1]}" for one in used)
-    return {option: ",".join(sizes)}
-
-
-_DIRECTIONS_OF = {"read": (0,), "write": (1,), "trim": (2,), "trimwrite": (2, 1)}
-
-
-def _printed_size(text: str, *, binary: bool) -> int:
-    """Return the bytes of a size as fio prints it, not as it reads it: a KiB are 1024; rounded to whole sectors."""
-    match = _PRINTED.fullmatch(text)
-    if match is None:
-        raise ValueError(text)
-    unit = (1024.0 if binary or match[4] or not match[5] else 1000.0) ** " kmg".index(match[3].lower() or " ")
-    size = float(match[1] + (match[2] or "")) * unit
-    whole = SECTOR * round(size / SECTOR)
-    digit: float = unit * 10.0 ** (1 - len(match[2] or "."))
-    return whole if match[3] and abs(whole - size) <= digit / 2 else round(size)
-
-
 def _of_report(
     report: Report | None,
     text: str,
@@ -579,125 +546,20 @@ def _of_report(
 ) -> Iterator[ToolOutput]:
     if report is None:
         return
-    on_line = _stated_on_line(command)
+    on_line = stated_on_line(command)
     for job in report.jobs:
         section = Section(job.name, dict(stated.get(job.name, {})))
-        given = on_line or _stated_in_file(sections.get(job.name.strip()), section)
+        given = on_line or stated_in_file(sections.get(job.name.strip()), section)
         read = section_values(section, "")
-        in_output = {parameter: read[parameter] for name, parameter in _PARAMETERS if name in section.options}
-        if _BLOCKS & section.options.keys() and not (given and given.get("block_sizes") and read["block_sizes"]):
+        in_output = {parameter: read[parameter] for name, parameter in PARAMETERS if name in section.options}
+        if BLOCKS & section.options.keys() and not (given and given.get("block_sizes") and read["block_sizes"]):
             in_output |= {name: read[name] for name in ("block_size", "block_sizes")}
-        inferred = _inferred(job, section, given or {})
+        inferred = inferred_values(job, section, given or {})
         if given and "block_size" not in given:
             inferred["block_sizes"] = ""
-        values = {**inferred, **(given or {}), **in_output, **_load_on_line(command, section)}
+        values = {**inferred, **(given or {}), **in_output, **load_on_line(command, section)}
         alone = len(report.jobs) == 1
         parsed = parse_whole(_FIO.parser({**read, **values}), text.encode()) if alone else _of_one(job, report, values)
         unstated = {} if "direct" in values else {"direct": (True, False)}
         marked = _marked(values, *([] if "rw" in {*(given or {}), *in_output} else ["rw"]))
         yield ToolOutput(_FIO.id, parsed, marked, unstated, name=job.name, seconds=_ran(job, values))
-
-
-def _stated_on_line(command: str | None) -> dict[str, Value] | None:
-    """Return the values of a command line; None of one that starts a job file, which has the others."""
-    line = options_of(shlex.split(command or "")[1:])
-    given = None if line.files else stated_by_command(_FIO, command)
-    return None if given is None else _without_default_size(Section("", dict(line.options)), given)
-
-
-_LOAD = ("rate", "rate_iops", "rate_iops_both", "pause", "pause_blocks", "offload", "latency_target")
-"""What limits the I/Os of a job."""
-
-
-def _load_on_line(command: str | None, printed: Section) -> dict[str, Value]:
-    """Return the limits of the job that fio `printed` on a command line that has any: those before all, and its own."""
-    options: dict[str, str] = {}
-    job = "global"
-    typed = options_of(shlex.split(command or "")[1:]).options
-    if _LIMITS.isdisjoint(name for name, _ in typed):
-        return {}
-    for name, value in typed:
-        job = value if name == "name" else job
-        options |= {ALIASES.get(name, name): value} if job in {"global", printed.name.strip()} else {}
-    values = section_values(Section(printed.name, {**options, **printed.options}), "")
-    return {name: values[name] for name in _LOAD if name in values}
-
-
-_LIMITS = {"rate", "rate_iops", "thinktime", "latency_target"}
-
-
-def _stated_in_file(written: Section | None, printed: Section) -> dict[str, Value] | None:
-    """Return the values of a section of a job file; None without one, or if fio printed other options.
-
-    An option with a variable states none.
-    """
-    if written is None:
-        return None
-    values, shown = _without_default_size(written, section_values(written, "")), section_values(printed, "")
-    if any(values[name] != shown[name] for name in ("rw", "iodepth", "ioengine") if name in printed.options):
-        return None
-    left_open = {name for name, value in written.options.items() if "$" in value}
-    left_open |= {"block_size"} if _BLOCKS & left_open else set()
-    return {name: value for name, value in values.items() if name not in left_open}
-
-
-_PARAMETERS = (
-    ("rw", "rw"), ("ioengine", "ioengine"), ("iodepth", "iodepth"), ("numjobs", "numjobs"),
-)  # fmt: skip
-"""Options that fio's text states, and their parameters."""
-
-_BLOCKS = {"bs", "bsrange", "bssplit"}
-
-
-_WHOLE_SECONDS = 0.05
-"""Seconds by which a run that time ended differs from whole ones; one that its size ended lasts any time."""
-
-
-SECTOR = 512
-"""Bytes of which the blocks of direct I/O are multiples; fio rounds the rates from which the block follows."""
-
-
-def _inferred(job: JobReport, section: Section, given: Mapping[str, Value]) -> dict[str, Value]:
-    """Return the values that follow from the results, where the output does not state them."""
-    seconds = round(job.runtime)
-    by_time = seconds >= 1 and abs(job.runtime - seconds) < _WHOLE_SECONDS
-    found: dict[str, Value] = {"rw": _pattern(job, section), "runtime": float(seconds) if by_time else 0.0}
-    if blocks := {name: block for name, one in job.directions.items() if (block := _block(one))}:
-        sizes = list(dict.fromkeys(blocks[name] for name in ("read", "write") if name in blocks))
-        found["block_size"] = max(blocks.values())
-        found["block_sizes"] = ",".join(map(str, sizes)) if len(sizes) > 1 else ""
-    jobs, depth = (section.number(name, int(given.get(name, 0))) for name in ("numjobs", "iodepth"))
-    if not (jobs and depth):
-        each = max(1, round(_in_flight(job) / (jobs or depth or 1)))
-        found["iodepth" if jobs else "numjobs"] = each
-        if jobs and each > 1:
-            found["ioengine"] = "io_uring"  # or another that does not wait for each I/O, as psync does
-    return found
-
-
-def _block(one: Direction) -> int:
-    """Return the mean size of an I/O, in whole sectors if it is as good as that; 0 if it is not known."""
-    mean = one.size / one.ios if one.ios else 0.0
-    whole = SECTOR * round(mean / SECTOR)
-    return whole if abs(whole - mean) <= _ROUNDED * mean else round(mean)
-
-
-_ROUNDED = 0.01
-"""Share by which a block that follows from printed rates differs from the real one."""
-
-
-def _in_flight(job: JobReport) -> float:
-    """Return the mean number of I/Os in flight (Little's law); 0 without latencies."""
-    each = ((one.iops or 0.0) * (one.waited.mean or 0.0) * 1e-9 for one in job.directions.values() if one.ios)
-    return sum(each)
-
-
-def _pattern(job: JobReport, section: Section) -> Value:
-    """Return the pattern, of an output without its first line as far as the directions show it."""
-    if "rw" in section.options:
-        return section_values(section, "")["rw"]
-    return _by_operations({name for name, one in job.directions.items() if one.ios})
-
-
-def _by_operations(done: AbstractSet[str]) -> Value:
-    return "randrw" if {"read", "write"} <= done else "randwrite" if "write" in done else "randread"

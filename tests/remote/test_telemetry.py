@@ -4,7 +4,6 @@ import hashlib
 import os
 import platform
 import re
-import select
 import shutil
 import signal
 import socket
@@ -23,6 +22,7 @@ from remote.script import script
 from remote.session import Channel, Session
 from remote.telemetry.telemetry import Telemetry, TelemetryError, program
 from suites.vocab import Sample
+from tests.processes import ends
 from tests.remote.test_telemetry_ticks import TELEMETRY_METRICS
 
 
@@ -102,10 +102,7 @@ def test_the_script_ends_when_nobody_reads() -> None:
     os.close(writer)
     assert os.read(reader, 10)
     os.close(reader)
-    process = os.pidfd_open(pid)
-    ready, _, _ = select.select([process], [], [], 5.0)
-    os.close(process)
-    assert ready
+    assert ends(pid)
     os.waitpid(pid, 0)
 
 
@@ -167,12 +164,8 @@ def test_it_ends_when_stopped_and_leaves_no_file(tmp_path: Path, *, script: bool
     assert len(running) == (0 if script else 1)
     assert telemetry.instrument == ("script" if script else hashlib.sha256(program(platform.machine())).hexdigest())
     assert [path.name for path in tmp_path.iterdir()] == ["touched"]
-    descriptors = [os.pidfd_open(pid) for pid in running]
     telemetry.stop()
-    for descriptor in descriptors:
-        ready, _, _ = select.select([descriptor], [], [], 5.0)
-        os.close(descriptor)
-        assert ready
+    assert all(ends(pid) for pid in running)
     session.close()
 
 

@@ -93,6 +93,7 @@ class Walker:
         QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, held, at)
         if number % 5 == 0:
             QTest.mouseDClick(view.viewport(), Qt.MouseButton.LeftButton, pos=at)
+            QTest.mouseRelease(view.viewport(), Qt.MouseButton.LeftButton, pos=at)
         return f"row {index.row()} of {_name(view)}"
 
     def _key(self, number: int) -> str:

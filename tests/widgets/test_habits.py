@@ -123,6 +123,18 @@ def test_every_table_remembers_widths_and_orders(keep: Keep) -> None:
     assert [after.content.index(row, 0).data() for row in range(3)] == ["c", "b", "a"]
 
 
+def test_a_table_that_is_resized_by_a_drag_elsewhere_keeps_its_own_widths(qtbot: QtBot, keep: Keep) -> None:
+    made, handle = table(keep), keep(QWidget())
+    narrow = made.columnWidth(0)
+    qtbot.mousePress(handle, Qt.MouseButton.LeftButton)
+    made.show_rows(["needs more room"])
+    assert made.columnWidth(0) > narrow
+    made.resize(500, 200)
+    qtbot.mouseRelease(handle, Qt.MouseButton.LeftButton)
+    made.show_rows(["b", "c", "a"])
+    assert made.columnWidth(0) == narrow
+
+
 def test_a_column_of_short_texts_gives_its_room_to_one_of_long_texts(keep: Keep) -> None:
     columns: list[TableColumn[str]] = [
         *(TableColumn(name, lambda row: row[:6], stretch=True) for name in ("short", "other")),

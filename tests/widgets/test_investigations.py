@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QMimeData, QModelIndex, Qt
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QStyleOptionViewItem, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.investigation import CONCLUSION, QUESTION, Investigation, text_entry
@@ -24,7 +24,8 @@ from widgets.library.library_page import LibraryPage
 from widgets.main_window import MainWindow
 from widgets.page import PageName
 from widgets.parts.dialogs import QuestionDialog
-from widgets.parts.text import Text
+from widgets.parts.table import RowDelegate
+from widgets.parts.text import Text, tool_tip
 
 __all__ = ["small_disk"]
 pytestmark = pytest.mark.usefixtures("idle")
@@ -85,7 +86,7 @@ def test_large_text_hides_no_verdict_and_no_entry(qtbot: QtBot, page: Investigat
     page.window().resize(1280, 800)
     table = page.entries
     line = table.verticalHeader().defaultSectionSize()
-    qtbot.waitUntil(lambda: table.viewport().height() > (MIN_ENTRIES - 1) * line, timeout=5000)
+    qtbot.waitUntil(lambda: table.viewport().height() > (MIN_ENTRIES - 1) * line)
     shown = [column.name for at, column in enumerate(table.content.columns) if not table.isColumnHidden(at)]
     assert shown[:4] == ["No.", "Entry", "Result", "Verdict"]
     assert table.horizontalHeader().length() <= table.viewport().width()
@@ -344,3 +345,17 @@ def test_a_report_is_written(qtbot: QtBot, page: InvestigationPage, tmp_path: Pa
     assert "Not stored yet." in text
     assert FIRST.host not in text
     assert page.report_button.isEnabled()
+
+
+def test_titles_are_elided_in_the_middle_and_whole_in_their_tips(page: InvestigationPage) -> None:
+    def elided(row: int, column: int) -> Qt.TextElideMode:
+        option, delegate = QStyleOptionViewItem(), page.entries.itemDelegate()
+        assert isinstance(delegate, RowDelegate)
+        page.entries.initViewItemOption(option)
+        delegate.initStyleOption(option, page.entries.content.index(row, column))
+        return option.textElideMode
+
+    rows = page.entries.content.shown
+    assert [elided(row, 1) is Qt.TextElideMode.ElideMiddle for row in range(3)] == [True, True, False]
+    assert elided(1, 2) is not Qt.TextElideMode.ElideMiddle
+    assert page.entries.content.index(1, 1).data(Qt.ItemDataRole.ToolTipRole) == tool_tip(rows[1].title)

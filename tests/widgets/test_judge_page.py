@@ -196,7 +196,7 @@ def test_the_window_answers_while_a_folder_is_read_and_the_selection_stays(
         page.judge([folder])
         qtbot.waitUntil(lambda: len(page.table.content.rows) > 20)
         page.table.selectRow(7)
-        qtbot.waitUntil(lambda: not jobs.running(), timeout=30_000)
+        qtbot.waitUntil(lambda: not jobs.running())
     assert len(page.table.content.rows) == 250
     assert page.table.currentIndex().row() == 7
 
@@ -221,6 +221,6 @@ def test_an_import_counts_each_file_also_when_it_is_cancelled(
     assert page.summary.text().startswith(f"Imported {runs} runs; ")
     assert "stopped before" in page.summary.text()
     page.import_button.click()
-    qtbot.waitUntil(lambda: not jobs.running(), timeout=20_000)
+    qtbot.waitUntil(lambda: not jobs.running())
     assert len(workstation.runs()) == 30
     assert page.summary.text() == f"Imported {30 - runs} runs; {runs} files imported before; no result in 1 file"

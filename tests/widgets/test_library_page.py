@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import TypeVar
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QDialog, QPushButton, QWidget
+from PySide6.QtWidgets import QDialog, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.events import RunStarted
@@ -157,12 +158,14 @@ def test_differences_of_more_runs_than_are_compared_are_all_listed(
 def test_the_comparison_has_most_of_the_height_of_a_low_preview(qtbot: QtBot, page: LibraryPage) -> None:
     _select(qtbot, page, BEFORE, AFTER, "20260114-090120-i9j0")
     differences, tabs = page.comparison.differences, page.comparison.tabs
+
+    def shares(height: int) -> bool:
+        most = max(differences.whole_height(1), 0.35 * tabs.height())
+        return page.comparison.height() == height and differences.maximumHeight() <= most
+
     for height in (500, 260):
         page.comparison.setFixedHeight(height)
-        QApplication.processEvents()
-        assert page.comparison.height() == height
-        most = max(differences.whole_height(1), 0.35 * tabs.height())
-        assert differences.maximumHeight() <= most
+        qtbot.waitUntil(partial(shares, height))
     assert differences.maximumHeight() < differences.whole_height(4)
 
 

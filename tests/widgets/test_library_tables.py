@@ -17,6 +17,7 @@ from suites.vocab import Better, Metric, MetricKind
 from tests.messages import messages
 from tests.suites.captured_outputs import DATA
 from tests.widgets.library_runs import Made, copied_library, record
+from widgets.library.column_menu import ColumnMenu
 from widgets.library.figure_table import FIGURE_COLUMNS, FigureTable, figure_lines
 from widgets.library.run_table import RunTable
 from widgets.parts.table_model import HEADING
@@ -117,6 +118,13 @@ def test_columns_give_way_to_a_narrow_place_and_come_back(qtbot: QtBot, workstat
     table.show()
     table.show_lines(workstation.matching("")[1])
     assert _hidden(table) == {"Tags"}  # none has any
+    assert not table.without_room
+    table.resize(930, 200)
+    assert _hidden(table) == {"Tags", "Trend", "Type", "Trials"}
+    menu = ColumnMenu(table).menu
+    menu.aboutToShow.emit()
+    texts = [action.text() for action in menu.actions()]
+    assert [text.partition(" (")[0] for text in texts if "no room" in text] == ["Type", "Trials", "Trend"]
     table.resize(480, 200)
     assert {"Trend", "Type"} <= _hidden(table)
     assert not {"Started", "Name", "Headline", "Verdict"} & _hidden(table)

@@ -265,10 +265,10 @@ def test_the_run_is_shown_when_another_is_left_before_it_was_read(
 def test_the_actions_of_a_low_panel_are_a_menu(qtbot: QtBot, page: LibraryPage) -> None:
     menu = page.panel.actions_menu
     page.resize(700, 640)
-    qtbot.waitUntil(menu.isVisible, timeout=5000)
+    qtbot.waitUntil(menu.isVisible)
     assert not any(button.isVisible() for button in page.panel.buttons.values())
     page.resize(1100, 1600)
-    qtbot.waitUntil(lambda: not menu.isVisible(), timeout=5000)
+    qtbot.waitUntil(lambda: not menu.isVisible())
     assert page.panel.buttons[page.actions_of_runs.delete].isVisible()
 
 

@@ -60,7 +60,7 @@ def dropped(qtbot: QtBot, page: JudgePage, *paths: Path) -> None:
     window = page.window()
     assert isinstance(window, MainWindow)
     drop(qtbot, window, *paths)
-    qtbot.waitUntil(lambda: not jobs.running(), timeout=20_000)
+    qtbot.waitUntil(lambda: not jobs.running())
 
 
 def dialogs(page: JudgePage) -> list[MappingDialog]:

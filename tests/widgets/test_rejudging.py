@@ -72,7 +72,7 @@ def test_a_library_of_an_earlier_version_is_judged_while_the_window_is_shown(
 ) -> None:
     window = _shown(qtbot, keep, old)
     page = _library(window)
-    qtbot.waitUntil(lambda: not old.outdated_runs() and not page.recall_bar.isHidden(), timeout=20_000)
+    qtbot.waitUntil(lambda: not old.outdated_runs() and not page.recall_bar.isHidden())
     _settle(qtbot)
     assert page.recall_bar.text().startswith(MESSAGES["two_are_doubtful"])
     assert MESSAGES["baseline"] in page.recall_bar.text()
@@ -129,7 +129,7 @@ def test_it_rests_while_a_run_is_recorded_and_then_goes_on(
     qtbot.wait(600)
     assert old.outdated_runs() == waiting
     recorded[0] = frozenset()
-    with qtbot.waitSignal(judging.changed, timeout=20_000):
+    with qtbot.waitSignal(judging.changed):
         pass
     assert old.outdated_runs() == []
 
@@ -137,12 +137,12 @@ def test_it_rests_while_a_run_is_recorded_and_then_goes_on(
 def test_a_closed_window_stops_it_and_the_next_one_goes_on(qtbot: QtBot, keep: Keep, old: Workstation) -> None:
     waiting = old.outdated_runs()
     window = _shown(qtbot, keep, old)
-    qtbot.waitUntil(lambda: window.rejudging.running, timeout=10_000)
+    qtbot.waitUntil(lambda: window.rejudging.running)
     window.close()
     _settle(qtbot)
     assert old.outdated_runs() == waiting[len(waiting) - len(old.outdated_runs()) :]
     other = _shown(qtbot, keep, old)
-    qtbot.waitUntil(lambda: not old.outdated_runs(), timeout=20_000)
+    qtbot.waitUntil(lambda: not old.outdated_runs())
     _settle(qtbot)
     other.close()
     _settle(qtbot)
@@ -157,13 +157,13 @@ def test_the_window_answers_while_it_judges(qtbot: QtBot, keep: Keep, old: Works
         gaps.append(now - last[0])
         last[0] = now
 
-    qtbot.waitUntil(lambda: window.rejudging.running, timeout=10_000)
+    qtbot.waitUntil(lambda: window.rejudging.running)
     last[0] = time.monotonic()
     timer = QTimer(window, interval=10)
     timer.timeout.connect(tick)
     timer.start()
-    qtbot.waitUntil(lambda: not window.rejudging.running, timeout=20_000)
-    assert len(gaps) > 20
+    qtbot.waitUntil(lambda: not window.rejudging.running)
+    assert gaps
     assert sorted(gaps)[len(gaps) // 2] < 0.1
     window.close()
     _settle(qtbot)
@@ -197,13 +197,13 @@ def test_a_full_disk_is_shown_once_and_the_rest_is_judged_when_there_is_room(
         window = _shown(qtbot, keep, workstation)
         shown = list[object]()
         window.rejudging.blocked.connect(shown.append)
-        qtbot.waitUntil(lambda: bool(shown) and not window.library_bar.isHidden(), timeout=10_000)
+        qtbot.waitUntil(lambda: bool(shown) and not window.library_bar.isHidden())
         assert window.library_bar.text().startswith(MESSAGES["full"])
         qtbot.wait(700)
         assert len(shown) == 1
         assert workstation.outdated_runs() == waiting
         ballast.unlink()
-        qtbot.waitUntil(lambda: not workstation.outdated_runs() and window.library_bar.isHidden(), timeout=20_000)
+        qtbot.waitUntil(lambda: not workstation.outdated_runs() and window.library_bar.isHidden())
         _settle(qtbot)
         window.close()
         _settle(qtbot)

@@ -24,6 +24,8 @@ from widgets.page import PageName
 from widgets.run_strip import ASKS, LineState, StripLine, with_questions
 from widgets.sidebar.items import SideItem, SideState
 from widgets.sidebar.side_model import ITEM, SideModel
+from widgets.sidebar.sidebar import TOOL_ICON
+from widgets.theme import scaled
 from widgets.wizard.measure_page import MeasurePage
 
 RUN = StripLine("a", "web-1 · fio", "trial 2 of 6", LineState.RUNNING, left="4:10 left", hosts=("web-1",), plan="fio")
@@ -174,6 +176,7 @@ def test_a_host_offers_its_actions_and_two_clicks_plan_a_test(qtbot: QtBot, wind
     assert window.links.menu_of(find(window, "Live").data(ITEM)) is None
     at = click(qtbot, window, "web-1")
     qtbot.mouseDClick(view.viewport(), Qt.MouseButton.LeftButton, pos=at)
+    qtbot.mouseRelease(view.viewport(), Qt.MouseButton.LeftButton, pos=at)  # a double click of Qt's tests ends pressed
     measure = window.front
     assert isinstance(measure, MeasurePage)
     assert measure.draft.hosts == ["web-1"]
@@ -200,6 +203,15 @@ def test_it_folds_by_key_and_in_a_narrow_window_each_remembered(qtbot: QtBot, wi
     again.resize(1024, 700)
     assert not again.frame.folded
     assert again.sidebar.view.isExpanded(find(again, "Hosts"))
+
+
+@pytest.mark.usefixtures("large_text")
+def test_its_icons_grow_with_the_text_and_fit_when_it_is_folded(window: MainWindow) -> None:
+    window.frame.set_folded(folded=True)
+    button = window.sidebar.help_button
+    assert button.iconSize().width() == scaled(TOOL_ICON) > TOOL_ICON
+    assert button.width() >= scaled(TOOL_ICON)
+    assert window.sidebar.width() >= button.sizeHint().width()
 
 
 def test_a_question_of_a_run_is_seen_in_strip_and_sidebar_until_it_is_answered(

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QMimeData, Qt, Signal
-from PySide6.QtWidgets import QAbstractItemView
+from PySide6.QtWidgets import QAbstractItemView, QStyleOptionViewItem
 
 from app.investigation import EntryKind, InvestigationEntry, shortened
 from app.investigation_results import EntryResult
 from widgets.parts.names import mark_of
-from widgets.parts.table import Table
-from widgets.parts.table_model import RIGHT, Index, TableColumn, TableModel
+from widgets.parts.table import RowDelegate, Table
+from widgets.parts.table_model import RIGHT, ROW, Index, TableColumn, TableModel
 from widgets.theme import icon
 
 
@@ -87,6 +87,16 @@ class _EntryModel(TableModel[EntryRow]):
         return False
 
 
+class _EntryDelegate(RowDelegate):
+    """Elides titles in the middle: those of comparisons differ at their ends."""
+
+    def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:
+        """Leave the end of a text that is no title to be elided."""
+        super().initStyleOption(option, index)
+        if index.column() == ENTRY and index.data(ROW).entry.kind is not EntryKind.TEXT:
+            option.textElideMode = Qt.TextElideMode.ElideMiddle
+
+
 class EntryTable(Table[EntryRow]):
     """The entries in their order."""
 
@@ -95,6 +105,7 @@ class EntryTable(Table[EntryRow]):
     def __init__(self) -> None:
         self._entries = _EntryModel(COLUMNS)
         super().__init__("Entries", self._entries, identity=lambda row: row.entry.id)
+        self.setItemDelegate(_EntryDelegate(self))
         self.setDragDropMode(QAbstractItemView.DragDropMode.InternalMove)
         self.setDragDropOverwriteMode(False)
         self._entries.dropped.connect(self._drop)

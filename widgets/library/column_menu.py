@@ -125,7 +125,10 @@ class ColumnMenu(QObject):
         menu.setEnabled(bool(titles))
 
     def _add(self, menu: QMenu, name: str, title: str) -> None:
-        action = menu.addAction(visible(title), lambda: self.toggle(name))
+        names = self._table.lines.names
+        narrow = name in names and names.index(name) in self._table.without_room
+        text = f"{title} (hidden: no room)" if narrow else title
+        action = menu.addAction(visible(text), lambda: self.toggle(name))
         action.setCheckable(True)
         action.setChecked(name in self.names)
 

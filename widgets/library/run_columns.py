@@ -110,14 +110,14 @@ _LOOKS = {
     "step": _Look(140, 2, more=lambda row: "\n".join(row.summary.steps), tone="muted"),
     "headline": _Look(120, 0, "First figure of the first step that has one: mean of its trials", bold=True),
     "half": _Look(58, 7, "Half of the 95 % interval of the headline value", tone="muted"),
-    "trials": _Look(46, 6, "Completed trials without warm-ups", _nothing, "muted"),
+    "trials": _Look(46, 5, "Completed trials without warm-ups", _nothing, "muted"),
     "verdict": _Look(
         110, tip="Trust in the result: the worst of its steps", more=_verdict, mark=_verdict_mark, whole=True
     ),
     "limit": _Look(96, 3, tone="muted"),
     "issues": _Look(50, 3, "Errors and warnings that are not acknowledged", _nothing),
-    "state": _Look(118, 6, mark=_state_mark, more=_nothing),
-    "baseline": _Look(104, 5, "Baselines that the run is pinned as", mark=_pin),
+    "state": _Look(80, 7, mark=_state_mark, more=_nothing, whole=True),
+    "baseline": _Look(104, 6, "Baselines that the run is pinned as", mark=_pin),
     "tag": _Look(92, 5),
     "note": _Look(140, 1, tone="muted"),
     "session": _Look(64, 3, "Session of a series of runs of one plan", _session),

@@ -69,6 +69,9 @@ class Table(QTableView, Generic[RowT]):
         self._widths: dict[str, int] = {}  # that the user has set, by column
         self._order: list[str] = []  # of the columns, if the user has moved one
         self._fitted: list[tuple[str, int, bool]] = []
+        self.without_room: frozenset[int] = frozenset()
+        """The columns that are hidden because the table is narrow."""
+
         model.setParent(self)
         self.setModel(model)
         self._set_look(name, selection, row_padding)
@@ -176,8 +179,8 @@ class Table(QTableView, Generic[RowT]):
         self.fit()
 
     def _keep_width(self, number: int, _before: int, width: int) -> None:
-        """Keep a width that the user has dragged; the table itself sets others."""
-        dragged = QGuiApplication.mouseButtons() & Qt.MouseButton.LeftButton
+        """Keep a width that the user has dragged; the table itself sets others, also while a splitter is dragged."""
+        dragged = not self._placing and QGuiApplication.mouseButtons() & Qt.MouseButton.LeftButton
         if dragged and width and not self.isColumnHidden(number) and number < len(self.content.columns):
             column = self.content.columns[number]
             if not column.stretch:
@@ -223,8 +226,10 @@ class Table(QTableView, Generic[RowT]):
 
     def fit(self) -> None:
         """Fit the columns to the rows and the width."""
+        before, self._placing = self._placing, True  # a column that is hidden or shown can resize the table
         self.fit_columns()
         self._stretch()
+        self._placing = before
 
     def fit_columns(self) -> None:
         """Hide columns that the rows do not need, and in a narrow table those with `hide_order`, in that order."""
@@ -234,9 +239,11 @@ class Table(QTableView, Generic[RowT]):
         for number in shown:
             self.setColumnHidden(number, False)  # a hidden one has no width for its title
         wanted = {number: self._wanted_width(number) for number in shown}
+        needed = frozenset(shown)
         for _order, number in sorted((each.hide_order, number) for number, each in enumerate(columns)):
             if columns[number].hide_order and sum(wanted[each] for each in shown) > self.viewport().width():
                 shown.discard(number)
+        self.without_room = needed - shown
         for number, column in enumerate(columns):
             self.setColumnHidden(number, number not in shown)
             if number in shown and not column.stretch and not column.fixed:
@@ -351,10 +358,8 @@ class Table(QTableView, Generic[RowT]):
     def _place_columns(self) -> None:
         """Put the columns into the user's order."""
         head, names = self.horizontalHeader(), [column.name for column in self.content.columns]
-        self._placing = True
         for at, name in enumerate(name for name in self._order if name in names):
             head.moveSection(head.visualIndex(names.index(name)), at)
-        self._placing = False
 
     def _set_look(self, name: str, selection: QAbstractItemView.SelectionMode, row_padding: int) -> None:
         self.setAccessibleName(name)

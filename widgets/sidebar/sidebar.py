@@ -24,7 +24,10 @@ from widgets.theme import SPACE, scaled, set_icon
 FOLD_KEY = "Ctrl+Shift+B"
 
 FOLDED, NARROWEST, WIDEST = 44, 168, 420
-"""Widths in pixels: folded, and the bounds when unfolded."""
+"""Widths in pixels: folded at the platform's default text size, and the bounds when unfolded."""
+
+TOOL_ICON = 18
+"""Size in pixels of the icons at the foot, at the platform's default text size."""
 
 NARROW = 1100
 """Width in pixels of a window in which the sidebar is folded at first; its fold is remembered apart."""
@@ -108,6 +111,8 @@ class Sidebar(QWidget):
         self.view.set_narrow(narrow=folded)
         down, right = QBoxLayout.Direction.TopToBottom, QBoxLayout.Direction.LeftToRight
         self._foot.setDirection(down if folded else right)
+        beside = SPACE[0] if folded else SPACE[1]
+        self._foot.setContentsMargins(beside, SPACE[0], beside, SPACE[0])
         set_icon(self.fold_button, "right" if folded else "left")
         text = "Unfold the sidebar" if folded else "Fold the sidebar"
         self.fold_button.setAccessibleName(text)
@@ -117,7 +122,7 @@ class Sidebar(QWidget):
     def _tool(icon: str, tip: str, name: str) -> QToolButton:
         made = tool_button(icon=icon, tip=tip, accessibleName=name, autoRaise=True)
         made.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the same is in the menus: the sidebar is one Tab stop
-        made.setIconSize(QSize(scaled(18), scaled(18)))
+        made.setIconSize(QSize(scaled(TOOL_ICON), scaled(TOOL_ICON)))
         return made
 
 
@@ -158,9 +163,12 @@ class SidebarSplitter(QSplitter):
 
     def _fit(self) -> None:
         folded = self._folds[self._is_narrow]
-        wide = FOLDED if folded else max(NARROWEST, min(self._width, WIDEST))
-        self._sidebar.setMinimumWidth(FOLDED if folded else NARROWEST)
-        self._sidebar.setMaximumWidth(FOLDED if folded else WIDEST)
+        least, most = NARROWEST, WIDEST
+        if folded:
+            least = most = max(FOLDED, scaled(TOOL_ICON) + 2 * SPACE[1])
+        wide = max(least, min(self._width, most))
+        self._sidebar.setMinimumWidth(least)
+        self._sidebar.setMaximumWidth(most)
         self.setSizes([wide, max(1, self.width() - wide - self.handleWidth())])
         if folded is not self.folded:
             self.folded = folded
