@@ -191,13 +191,15 @@ tree() {
     set -- /proc/[0-9]*/stat
     [ $# -le 500 ] || return 0
     in_session -h "$@" | {
-        user=0 system=0
+        user=0 system=0 seen=
         while read -r stat; do
             # shellcheck disable=SC2086 # split into fields on purpose
             set -- ${stat##*) }
-            [ $# -lt 15 ] || user=$((user + ${12} + ${14})) system=$((system + ${13} + ${15}))
+            [ $# -lt 20 ] || user=$((user + ${12} + ${14})) system=$((system + ${13} + ${15}))
+            [ "${20-}" != "$started" ] || seen=yes
         done
-        printf '@@%s tree %s-%s user %s system %s\n' "$mark" "$leader" "$started" "$user" "$system"
+        [ -z "$seen" ] || # the leader may have ended meanwhile, and the time of its children with it
+            printf '@@%s tree %s-%s user %s system %s\n' "$mark" "$leader" "$started" "$user" "$system"
     }
 }
 
