@@ -480,10 +480,15 @@ def test_pdf_and_svg_have_no_canary_and_no_date(workstation: Workstation, tmp_pa
         assert b"dc:date" not in content
 
 
-@pytest.mark.parametrize("prompt", ["zqzshhost%", "[root@web zqdata]#", "zqfolder on zqbranch ❯"])
-def test_the_words_of_a_prompt_are_replaced(prompt: str) -> None:
+@pytest.mark.parametrize("prompt", [
+    "zqzshhost%", "[root@web zqdata]#", "zqfolder on zqbranch ❯",
+    "zquser@zqhost ~ λ", "(zqenv) zquser@zqhost:~/zq dir$", "➜  zqfolder git:(zqbranch)", "C:\\zqfolder>",
+    "17:03:11 zquser@zqhost ~ #",
+])  # fmt: skip
+@pytest.mark.parametrize("before", ["", "sudo nice -n 19 "])
+def test_the_words_of_a_prompt_are_replaced(prompt: str, before: str) -> None:
     redaction = Redaction()
-    redaction.add_prompts(f"{prompt} fio --rw=read\nzqother% ls\n", {"fio"})
+    redaction.add_prompts(f"{prompt} {before}fio --rw=read\nzqother% ls\n", {"fio"})
     assert "zq" not in redaction.replacement.text(prompt)
 
 
