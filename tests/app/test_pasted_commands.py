@@ -58,7 +58,7 @@ def test_a_command_is_read_after_any_prompt(prompt: str) -> None:
     [
         "I think > dd is slow on this disk",
         "at 95 % dd reaches its limit",
-        "user ~ # dd was run twice",
+        "user ~ # dd was slow here",
         "cat a > dd",
         "it costs 5 $ with bs=1M and oflag=direct",
     ],
