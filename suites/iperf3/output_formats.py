@@ -169,9 +169,8 @@ def iperf_formats(suite: Suite) -> tuple[OutputFormat, ...]:
     by_text = by_parser(suite, _STATED, inferred=_inferred, contradictions=_text_contradictions)
 
     def text(output: str, command: str | None) -> Iterable[ToolOutput]:
-        for start, attempt in _attempts(output):
-            for before, run in _runs(attempt):
-                yield from (replace(one, line=start + before) for one in read_run(run, command))
+        for before, run in _parts(output):
+            yield from (replace(one, line=before) for one in read_run(run, command))
 
     def read_run(output: str, command: str | None) -> Iterable[ToolOutput]:
         direction = _SHOWN.get((stated_by_command(suite, command) or {}).get("direction"), "")
@@ -316,6 +315,10 @@ def _attempts(output: str) -> Iterable[tuple[int, str]]:
             part.append(line)
     if not before or any(map(_LINE.match, part)):
         yield before, "".join(part)
+
+
+def _parts(output: str) -> Iterable[tuple[int, str]]:
+    return ((start + before, run) for start, attempt in _attempts(output) for before, run in _runs(attempt))
 
 
 def _runs(output: str) -> Iterable[tuple[int, str]]:
