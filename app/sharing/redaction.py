@@ -17,7 +17,7 @@ from app.plans.plan import ELSEWHERE, LOCAL, Plan, Step
 from app.plans.plan_names import has_automatic_name
 from app.records import RunRecord
 from app.sharing.identifying_facts import IDENTIFYING_FACTS, text_facts
-from app.sharing.named_hosts import hosts_in
+from app.sharing.named_hosts import hosts_in, names_in
 from app.sharing.ordinary_words import SHORTEST, STANDARD_NAMES, is_ordinary, is_own_text, words_of
 from app.sharing.preview import Redacted
 from app.sharing.replacement import SYSTEM_PATHS, Replacement
@@ -274,6 +274,14 @@ class Redaction:
             words = typed.split()
             if any(name_of(words[at]) in programs for at in starts(words)[0]):
                 self._words(re.sub(r"[^\w.@:/-]+", " ", prompt))
+
+    def add_named(self, text: str) -> None:
+        """Add what a terminal's text names as a host, a user or a serial number."""
+        for kind, name in names_in(text):
+            if kind == "host":
+                self._names_of_host(name, self._known(name) or self._next("host"))
+            elif not is_ordinary(name) or kind == "serial":
+                self._value(name, kind)
 
     def _commands(self, words: Iterable[str]) -> None:
         """Add commands that this program did not build: every word that is not ordinary, the options stay."""

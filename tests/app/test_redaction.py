@@ -492,6 +492,33 @@ def test_the_words_of_a_prompt_are_replaced(prompt: str, before: str) -> None:
     assert "zq" not in redaction.replacement.text(prompt)
 
 
+@pytest.mark.parametrize("text", [
+    "Last login: Mon Nov 23 10:11:12 2026 from zqlogin.zqcorp.example",
+    "Last login: Mon Nov 23 10:11:12 2026 from zqlogin",
+    "64 bytes from zqpeer.zqcorp.example: icmp_seq=1",
+    "mysql -h zqdb -u zquser sales",
+    "psql --host zqdb -Uzquser sales",
+    "serial: S4ZQ93zq",
+    "Serial Number:    S4ZQ93zq",
+])  # fmt: skip
+def test_what_kept_text_names_is_replaced(text: str, workstation: Workstation, tmp_path: Path) -> None:
+    (tmp_path / "own.txt").write_text(f"{text}\n{SYSBENCH.read_text()}")
+    (one,) = workstation.import_outputs([tmp_path / "own.txt"])
+    assert one.run is not None
+    redacted_copy(workstation._store, [one.run], (), tmp_path / "copy.sqlite3", (Keep.IMPORTED,))
+    copy = Store(tmp_path / "copy.sqlite3")
+    kept = copy.output(one.run, 1)["stdout"].decode()
+    copy.close()
+    assert "events per second" in kept
+    assert "zq" not in kept.casefold()
+
+
+def test_names_of_files_after_from_stay() -> None:
+    redaction = Redaction()
+    redaction.add_named("copied from a.out and from results.txt, serial: 1")
+    assert redaction.replacement.text("a.out results.txt 1") == "a.out results.txt 1"
+
+
 def replaced_in_output(text: str) -> str:
     redaction = Redaction()
     redaction.add_output(text, frozenset())
