@@ -15,13 +15,15 @@ _NAMED = re.compile(
 )
 
 _FROM = re.compile(
-    r"^Last login: [^\n]{0,100}? from (?P<login>[\w.-]*\w)|\bfrom (?P<host>\w[\w-]{0,62}(?:\.[\w-]{1,63}){1,8}\.[a-z]{2,24})\b",
+    r"^Last login: [^\n]{0,100}? from (?P<login>[\w.-]*\w)"
+    r"|\bfrom (?P<host>\w[\w-]{0,62}(?:\.[\w-]{1,63}){1,8}\.[a-z]{2,24})\b",
     re.MULTILINE,
 )
 """Where a login or a reply came from, by its full name."""
 
 _USER = re.compile(
-    rf"\b(?:{_OF_OPTION_H})\s(?:[^\n|;&]{{0,300}}?\s)?(?:-[uU]{_BLANK}*|--user(?:name)?[= ]{_BLANK}*)[\"']?(?P<user>\w[\w.-]{{0,62}})"
+    rf"\b(?:{_OF_OPTION_H})\s(?:[^\n|;&]{{0,300}}?\s)?(?:-[uU]{_BLANK}*|--user(?:name)?[= ]{_BLANK}*)"
+    r"[\"']?(?P<user>\w[\w.-]{0,62})"
 )
 _SERIAL = re.compile(
     r"\bserial(?:[ _-]?(?:no\.?|number))?\s{0,9}[:=#]\s{0,9}[\"']?(?P<serial>\w[\w-]{3,62})", re.IGNORECASE

@@ -40,8 +40,10 @@ from app.services import Workstation
 from app.sharing.identifying_facts import IDENTIFYING_FACTS, PUBLIC_FACTS, text_facts
 from app.sharing.ordinary_words import is_ordinary, ordinary_words, words_of
 from app.sharing.preview import LONGEST, SHOWN, KeptText, Redacted, RedactionPreview
+from app.sharing.redacted_copy import Keep, redacted_copy
 from app.sharing.redaction import Redaction
 from app.sharing.replacement import Replacement, variants
+from app.store.store import Store
 from suites.base import Command, Suite
 from suites.command.parameters import WALL_TIME, figure_metric
 from suites.facts import Absent, Facts
@@ -497,7 +499,7 @@ def test_the_words_of_a_prompt_are_replaced(prompt: str, before: str) -> None:
     "Last login: Mon Nov 23 10:11:12 2026 from zqlogin",
     "64 bytes from zqpeer.zqcorp.example: icmp_seq=1",
     "mysql -h zqdb -u zquser sales",
-    "psql --host zqdb -Uzquser sales",
+    "psql --host zqdb -U zquser sales",
     "serial: S4ZQ93zq",
     "Serial Number:    S4ZQ93zq",
 ])  # fmt: skip
