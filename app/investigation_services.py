@@ -115,10 +115,10 @@ class InvestigationServices(ExportServices, ABC):
         found = self.investigation(word)
         sections = self.investigation_sections(found)
         if kind == "markdown":
-            text = sections_markdown(found.name, sections, sharing_text(redacted=redacted))
+            text = sections_markdown(found.name, sections, sharing_text(redacted=redacted, own_texts=True))
             return write_whole(path, text.encode("utf-8", "replace"))
         if kind == "pdf":
-            sheet = sections_sheet(found.name, sections, sharing_text(redacted=redacted))
+            sheet = sections_sheet(found.name, sections, sharing_text(redacted=redacted, own_texts=True))
             return write_whole(path, sheet.drawn("pdf"))
         runs = [run for run in found.runs if run in self._store.known_runs(set(found.runs))]
         library = self._library_of(runs, [found])

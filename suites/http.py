@@ -15,7 +15,7 @@ from suites.iperf3.link import is_loopback
 from suites.line_parser import LineParser
 from suites.oltp.server import SAME_HOST, SERVER, is_named, is_started_here, server_version
 from suites.output_reading import NAMED_SERVER, StatedLine, by_parser
-from suites.outputs import OutputFormat, ParsedTrial
+from suites.outputs import OPEN_LOOP, OutputFormat, ParsedTrial, ToolOutput
 from suites.own_server import FAILED, NOT_STARTED, server_script
 from suites.parameters import Parameter, Tuned, Type, Values, count_parameter, text_parameter
 from suites.programs import Program, same_package_name
@@ -26,7 +26,12 @@ from suites.tool_messages import exit_notes
 from suites.units import Unit
 from suites.vocab import Better, Figure, Metric, MetricKind, Resource
 
-PERCENTILES = {str(rank): latency_percentile(rank) for rank in (50, 75, 90, 99)}
+PERCENTILES = {
+    **{str(rank): latency_percentile(rank) for rank in (50, 75, 90, 99)},
+    "99.9": replace(latency_percentile(99), name="latency_p999", title="Latency, p99.9", percentile=99.9),
+    "99.99": replace(latency_percentile(99), name="latency_p9999", title="Latency, p99.99", percentile=99.99),
+}
+"""Metrics by rank; only wrk2 prints the last two."""
 TRANSFER = Metric("transfer_rate", "Bytes read", Unit.BYTES_PER_SECOND, Better.HIGHER, MetricKind.RATE)
 ERRORS = Metric("failed_responses", "Responses not 2xx or 3xx", Unit.ONE, Better.LOWER, MetricKind.COUNT)
 SOCKET_ERRORS = Metric("socket_errors", "Socket errors and timeouts", Unit.ONE, Better.LOWER, MetricKind.COUNT)
@@ -38,7 +43,10 @@ METRICS = (
 _N = r"(\d{1,15}(?:\.\d{1,6})?)"
 _T = rf"{_N}(us|ms|s|m|h)"
 _LATENCY = re.compile(rf"Latency\s+{_T}\s+{_T}\s+{_T}\s+\S+")
-_PERCENTILE = re.compile(rf"(50|75|90|99)%\s+{_T}")
+_PERCENTILE = re.compile(rf"(\d{{2,3}}(?:\.\d{{3}})?)%\s+{_T}")
+_OF_WRK2 = re.compile(r"Latency Distribution \(HdrHistogram - (\w+) Latency.*")
+_SPECTRUM = "Detailed Percentile spectrum:"
+_RATE_OF_WRK2 = re.compile(r"\swrk\s(?:.*\s)?(?:-R\s*|--rate[= ])(\w{1,12})")
 _REQUESTS = re.compile(rf"(\d{{1,15}}) requests in {_T}, \S+ read")
 _RATE = re.compile(rf"Requests/sec:\s+{_N}")
 _TRANSFER = re.compile(rf"Transfer/sec:\s+{_N}([KMGTP]?)B")
@@ -62,14 +70,14 @@ class WrkParser(LineParser):
     _numbers: dict[Metric, float] = field(default_factory=dict)
     _refused: int = 0
     _server: str | None = None
+    _latencies: str = ""
+    _left_out: dict[str, None] = field(default_factory=dict)
 
     def _read(self, line: str) -> None:
         line, numbers = line.strip(), self._numbers
         if match := _LATENCY.fullmatch(line):
             numbers[LATENCY_MEAN] = float(match[1]) * _MILLISECONDS[match[2]]
             numbers[LATENCY_MAXIMUM] = float(match[5]) * _MILLISECONDS[match[6]]
-        elif match := _PERCENTILE.fullmatch(line):
-            numbers[PERCENTILES[match[1]]] = float(match[2]) * _MILLISECONDS[match[3]]
         elif match := _REQUESTS.fullmatch(line):
             numbers[TOTAL], numbers[ELAPSED] = float(match[1]), float(match[2]) * _MILLISECONDS[match[3]] / 1e3
         elif match := _SOCKET.fullmatch(line):
@@ -85,6 +93,24 @@ class WrkParser(LineParser):
             self._server = server
         elif _FAILURE.fullmatch(line):
             self._fail(line)
+        else:
+            self._take_distribution(line)
+
+    def _take_distribution(self, line: str) -> None:
+        if match := _PERCENTILE.fullmatch(line):
+            self._take_percentile(f"{float(match[1]):g}", float(match[2]) * _MILLISECONDS[match[3]])
+        elif match := _OF_WRK2.fullmatch(line):
+            self._latencies = match[1]
+        elif line == _SPECTRUM:
+            self._left_out["detailed percentile spectrum"] = None
+
+    def _take_percentile(self, rank: str, latency: float) -> None:
+        if self._latencies == "Uncorrected":
+            self._left_out["uncorrected latencies"] = None
+        elif rank in PERCENTILES:
+            self._numbers[PERCENTILES[rank]] = latency
+        elif rank != "100":
+            self._left_out[f"p{rank}"] = None
 
     def _result(self, exit_status: int | None) -> ParsedTrial:
         notes = [f"wrk failed: {words}" for words in self._failures]
@@ -103,6 +129,8 @@ class WrkParser(LineParser):
             remarks.append(f"{wrong:,.0f} of {total:,.0f} responses are not 2xx or 3xx; the rate counts them.")
         if broken:
             remarks.append(f"{broken:,.0f} socket errors or timeouts; the latency excludes these requests.")
+        if self._left_out:
+            remarks.append(f"Not read: {', '.join(self._left_out)}.")
         shown = [one for one in METRICS if found.get(one, 0) > 0 or one in {ERRORS, SOCKET_ERRORS}]
         figures = tuple(Figure(one, found[one]) for one in shown) if whole and total > wrong else ()
         return ParsedTrial(figures, (), (*notes, *remarks), not notes, self._server)
@@ -257,6 +285,12 @@ def _contradictions(text: str) -> Iterator[tuple[str, str]]:
         yield "", f"{summary[1]} requests in {summary[2]}{summary[3]}, in a test of {planned[1]}{planned[2]}"
 
 
+def _at_rate(parsed: ParsedTrial, rate: str) -> ParsedTrial:
+    """Return what was read of wrk2, with the note that its rate limits it."""
+    note = f"{OPEN_LOOP}wrk2 sends at its rate (-R{f' {rate}' if rate else ''}), which limits the requests per second."
+    return replace(parsed, notes=(*parsed.notes, note)) if parsed.figures else parsed
+
+
 class Http(Suite):
     """wrk. Each connection sends a request when the reply to the last one is there."""
 
@@ -291,7 +325,14 @@ class Http(Suite):
             r"\d+ threads and \d+ connections$|Thread Stats +Avg|(?:Latency|Req/Sec) +\d[\d.]*(?:[num]?s|k?) +\d|"
             rf"{_RATE.pattern}|{_REQUESTS.pattern}|Socket errors: connect \d"
         )
-        read = by_parser(self, _STATED, assumed=NAMED_SERVER, contradictions=_contradictions)
+        by_wrk = by_parser(self, _STATED, assumed=NAMED_SERVER, contradictions=_contradictions)
+
+        def read(text: str, command: str | None) -> Iterator[ToolOutput]:
+            rate = _RATE_OF_WRK2.search(f" {command or ''}")
+            for one in by_wrk(text, command):
+                is_wrk2 = rate is not None or _OF_WRK2.search(text) is not None
+                yield replace(one, parsed=_at_rate(one.parsed, rate[1] if rate else "")) if is_wrk2 else one
+
         first = re.compile(r"Running \d+[smh] test @ ")
         failed = re.compile(r"(?<!: )unable to (?:connect to|resolve) \S+:\w+ \w")
         return (OutputFormat(title="wrk", first=first, line=line, failed=failed, read=read),)

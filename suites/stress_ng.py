@@ -49,6 +49,11 @@ _UNSUCCESSFUL = re.compile(r"unsuccessful run completed in \d.*")
 _COMPLAINT = re.compile(
     r"stress-ng: (?:unrecognized|unknown|invalid).*|Value .* is out of range .*|.*: (?:command )?not found|Killed"
 )
+_OF_MEMORY = re.compile(r"dispatching hogs: (?:.*, )?\d+ (?:stream|memrate)(?:,.*)?")
+_NO_RATE = "stress-ng gave no result: it prints a memory rate with --metrics."
+_OTHER_STRESSOR = (
+    "Not the output of the stressors stream and memrate: no other rate is read. Run stress-ng --stream 1 --metrics."
+)
 _GRAVE = frozenset({"fail", "error"})
 
 
@@ -70,12 +75,13 @@ class StressNgParser(LineParser):
         self._too_short = False
         self._ended = False
         self._stopped = ""
+        self._is_of_memory = False
 
     def _result(self, exit_status: int | None) -> ParsedTrial:
         troubles = self._troubles(exit_status)
         figures = self._figures()
         if not figures and not troubles:
-            troubles.append("stress-ng printed no memory rate: this is the output of another stressor.")
+            troubles.append(_NO_RATE if self._is_of_memory else _OTHER_STRESSOR)
         return ParsedTrial(tuple(figures), (), (*troubles, *self._notes()), complete=not troubles)
 
     def _read(self, line: str) -> None:
@@ -96,6 +102,8 @@ class StressNgParser(LineParser):
             self._add_method(found[2], float(found[1]) * int(found[3] or 1))
         elif _TOO_SHORT.fullmatch(words):
             self._too_short = True
+        elif _OF_MEMORY.fullmatch(words):
+            self._is_of_memory = True
         else:
             self._take_end(words)
 

@@ -83,7 +83,7 @@ def _file_option(name: str, text: str) -> Callable[[Callable[..., None]], Callab
     multiple=True,
     type=click.Choice([one.value for one in Keep]),
     help="Keep your own titles, notes and tags (texts) or the text of imported outputs (imported) in a redacted "
-    "export, without the values in them that identify; repeatable.  [default: left out]",
+    "export; names in them that nothing in the run states as such stay; repeatable.  [default: left out]",
 )
 @margin_option
 @overrule_option

@@ -33,6 +33,14 @@ _OPEN_STRING = re.compile(r'.*"\w[\w .-]{0,60}":\s?"(?:[^"\\]|\\.)*')
 _NAMES = re.compile(r"[\w.-]+")
 """What may be the name of a program."""
 
+_LONGEST_PROMPT = 160
+
+_PROMPT_END = re.compile(r"[$#%>❯➜λ›✗][ \t]+|(?<=^[A-Z]:\\)[^>]{0,80}>[ \t]*")
+"""The end of a shell's prompt."""
+
+_ARROW_PROMPT = re.compile(r"[❯➜][ \t]+\S{1,80}[ \t]+(?:\w+:\(\S{1,80}\)[ \t]+)?")
+"""A prompt that ends with a folder, and a branch."""
+
 _SHELL_WORDS = {"do", "then", "else", "{", "(", "+", "++"}
 """Words before a command; set -x prints + before each."""
 
@@ -137,10 +145,19 @@ def _within_line() -> re.Pattern[str]:
     return re.compile(rf"(?<![\w.])(?!(?<==)=)(?:{_lines_of_tools().pattern}|\{{(?:$|\s*\"\w)|\[$)")
 
 
+def prompts_of(line: str) -> Iterator[tuple[str, str]]:
+    """Yield each part of a line that may be a shell's prompt, and the rest, which may be a command line."""
+    line = line.strip()
+    arrow = _ARROW_PROMPT.match(line)
+    for end in (*_PROMPT_END.finditer(line, 0, _LONGEST_PROMPT), *([arrow] if arrow else ())):
+        yield line[: end.end()].rstrip(), line[end.end() :]
+
+
 def command_of(line: str) -> str:
     """Return the command line of a tool in `line`, without its prompt; empty if there is none.
 
-    After a prompt, or with options after the name of the tool, which may stand in a loop or before a pipe.
+    After a prompt of a usual form, or with options after the name of the tool: after any other prompt, in a loop or
+    before a pipe.
     """
     if len(line) > _LONGEST_KNOWN:
         return "" if len(line) > _LONGEST_COMMAND else _command_of(line)
@@ -153,10 +170,21 @@ def command_of(line: str) -> str:
 def _command_of(line: str) -> str:
     if _programs().keys().isdisjoint(_NAMES.findall(line)):
         return ""
-    typed = without_prompts(line).strip()
-    command = command_of_tool(typed)
-    options = command.split()[1:]
-    return typed if command and (typed != line.strip() or any(map(_OPTION.fullmatch, options))) else ""
+    typed, line = without_prompts(line).strip(), line.strip()
+    if typed != line and command_of_tool(typed):
+        return typed
+    after = [rest for _, rest in prompts_of(line)]
+    begun = [rest for rest in after if _begins(commands_in(rest)[:1])]
+    return next((each for each in (*begun, typed, *after) if _has_option(each)), "")
+
+
+def _begins(commands: Sequence[Sequence[str]]) -> bool:
+    """Return whether the first of `commands` is one of a tool, or a loop."""
+    return any(_LOOPS & set(words[:1]) or _of_tool(words) for words in commands)
+
+
+def _has_option(typed: str) -> bool:
+    return any(map(_OPTION.fullmatch, command_of_tool(typed).split()[1:]))
 
 
 def command_of_tool(typed: str, tool: str = "") -> str:

@@ -70,9 +70,12 @@ def html_report(
     return text.encode("utf-8", "replace")
 
 
-def sharing_text(*, redacted: bool) -> str:
-    """Return whether a report was redacted, as a sentence."""
-    return "Names, addresses, ids and paths were replaced." if redacted else "Nothing in it was redacted."
+def sharing_text(*, redacted: bool, own_texts: bool = False) -> str:
+    """Return whether a report was redacted, and what `own_texts` in it may still have."""
+    if not redacted:
+        return "Nothing in it was redacted."
+    kept = " Question, conclusion and notes keep names that no run of it states." if own_texts else ""
+    return f"Names, addresses, ids and paths were replaced.{kept}"
 
 
 def _printable(value: Any) -> Any:

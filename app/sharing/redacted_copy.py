@@ -53,6 +53,7 @@ def redacted_copy(
         with redaction.origin("imported text"):
             imported = decoded(store.imported_content(run))  # with prompts, which name users and hosts
             redaction.add_prompts(imported, programs)
+            redaction.add_named(imported)
             redaction.add_output(imported, free)
             redaction.add_text(imported)
         with redaction.origin("raw output"):

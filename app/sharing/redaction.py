@@ -12,14 +12,16 @@ from pathlib import Path
 
 from app.hosts.hosts import HostEntry
 from app.library_rows import Annotation
+from app.outputs.tool_lines import prompts_of
 from app.plans.plan import ELSEWHERE, LOCAL, Plan, Step
 from app.plans.plan_names import has_automatic_name
 from app.records import RunRecord
 from app.sharing.identifying_facts import IDENTIFYING_FACTS, text_facts
-from app.sharing.named_hosts import hosts_in
+from app.sharing.named_hosts import hosts_in, names_in
 from app.sharing.ordinary_words import SHORTEST, STANDARD_NAMES, is_ordinary, is_own_text, words_of
 from app.sharing.preview import Redacted
 from app.sharing.replacement import SYSTEM_PATHS, Replacement
+from suites.command.program_rules import name_of, starts
 from suites.errors import UnknownSuiteError
 from suites.facts import Facts
 from suites.parameters import Type
@@ -76,8 +78,6 @@ _HOST_PARAMETERS, _NAME_PARAMETERS = frozenset({"address", "target"}), frozenset
 """Parameters of tests with a host, and with a name, in the user's words."""
 
 _JSON_TEXT = re.compile(r'"(\w{1,40})"\s{0,4}:\s{0,4}("(?:[^"\\]|\\.)*")')
-_PROMPT = re.compile(r"^[ \t]*(\S[^\n]{0,160}?)[ \t]*[$#%>❯➜✗][ \t]+(?:sudo[ \t]+)?(\S{1,200})", re.MULTILINE)
-_ARROW_PROMPT = re.compile(r"^[ \t]*[❯➜][ \t]+(\S[^\n]{0,160}?)[ \t]+(?:sudo[ \t]+)?(\S{1,200})", re.MULTILINE)
 _VALUE_OF_LINE = re.compile(r"^(?:[^=\[#;\n]*=|(?=[\[#;]))([^\n]*)", re.MULTILINE)
 """What the user wrote in a line of a job file: the value of an option, a section, a comment."""
 
@@ -270,9 +270,18 @@ class Redaction:
 
     def add_prompts(self, text: str, programs: Collection[str]) -> None:
         """Add the words before a command of `programs` in a terminal's text: names of hosts, users and folders."""
-        for prompt, name in (*_PROMPT.findall(text), *_ARROW_PROMPT.findall(text)):
-            if name.rpartition("/")[2] in programs:
+        for prompt, typed in (each for line in text.splitlines() for each in prompts_of(line)):
+            words = typed.split()
+            if any(name_of(words[at]) in programs for at in starts(words)[0]):
                 self._words(re.sub(r"[^\w.@:/-]+", " ", prompt))
+
+    def add_named(self, text: str) -> None:
+        """Add what a terminal's text names as a host, a user or a serial number."""
+        for kind, name in names_in(text):
+            if kind == "host":
+                self._names_of_host(name, self._known(name) or self._next("host"))
+            elif not is_ordinary(name) or kind == "serial":
+                self._value(name, kind)
 
     def _commands(self, words: Iterable[str]) -> None:
         """Add commands that this program did not build: every word that is not ordinary, the options stay."""

@@ -1,22 +1,25 @@
 """Salvage: copy the readable rows of a damaged library to a new one. Only a copy of the damaged file is opened."""
 
 import contextlib
+import operator
 import os
 import shutil
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sqlalchemy import StaticPool, create_engine
+from sqlalchemy.dialects import sqlite
+from sqlalchemy.schema import CreateIndex, CreateTable
 
 from app.store import stored_evidence
 from app.store.dialects import APPLICATION_ID
 from app.store.errors import UNCHANGED, StoreError, code_of, no_space, too_new, translated
 from app.store.file_database import read_format
 from app.store.library_file import MIN_SIZE, check_kind, create_file, for_writing, hardened, temporary_space, wal_of
-from app.store.schema import DERIVED, FORMAT
+from app.store.schema import DERIVED, FORMAT, tables
 from app.store.sql_views import STATEMENTS
 from app.store.stored_evidence import COUNTED_SINCE
 from suites.quantities import count_text
@@ -25,6 +28,9 @@ NAME = '"{}"'
 
 HIGHEST = 2**62
 """A rowid above all existing ones."""
+
+MOST_DAMAGED = 32
+"""Bytes of a definition of the schema that may be damaged, for it to be recognised."""
 
 TRIES = 2000
 """Maximum number of times that reading a table is resumed after damage."""
@@ -35,7 +41,8 @@ class Salvaged:
     """Number of saved runs and rows, and the tables that could not be read completely.
 
     `lost` are the ids of runs whose own row is missing. `short` is what the rest miss of what their verdicts are based
-    on, by run. `cut` is the share of pages missing at the end of the file.
+    on, by run. `cut` is the share of pages missing at the end of the file. `mended` are the tables and indexes whose
+    damaged definitions were replaced.
     """
 
     runs: int
@@ -44,6 +51,7 @@ class Salvaged:
     lost: tuple[str, ...] = ()
     cut: float = 0.0
     short: Mapping[str, str] = field(default_factory=dict)
+    mended: tuple[str, ...] = ()
 
     @property
     def whole(self) -> bool:
@@ -55,9 +63,11 @@ def saved_text(saved: Salvaged, new: Path) -> tuple[str, str]:
     """Return a message about what was saved to `new`, and a remedy if something is missing."""
     runs = count_text(saved.runs, "run")
     cut = f" The damaged file is truncated: {saved.cut:.0%} of it is missing." if saved.cut else ""
+    names = ", ".join(saved.mended)
+    mended = f" Damaged definitions of tables and indexes were replaced: {names}." if names else ""
     if not saved.incomplete and not saved.lost and not saved.short:
-        return f"{runs} saved to {new}. No row is missing.{cut}", ""
-    message = f"{runs} saved to {new}.{cut}"
+        return f"{runs} saved to {new}. No row is missing.{cut}{mended}", ""
+    message = f"{runs} saved to {new}.{cut}{mended}"
     if saved.lost:
         named = ", ".join(saved.lost[:5]) + (" …" if len(saved.lost) > 5 else "")
         message += f" Lost: {len(saved.lost)} ({named})."
@@ -173,9 +183,60 @@ def _set_page_count(path: Path) -> None:
 
 
 def _saved(source: Path, copy: Path, target: Path, cut: float) -> Salvaged:
+    mended = _mend_tables(copy)
     _mend_views(copy)
     with closing(hardened(sqlite3.connect(copy))) as old, closing(for_writing(target)) as new:
-        return _transferred(source, old, new, cut)
+        return replace(_transferred(source, old, new, cut), mended=mended)
+
+
+def _mend_tables(copy: Path) -> tuple[str, ...]:
+    """Replace the definitions of tables and indexes in which bytes are damaged by the current format's; return names.
+
+    Only a definition that is the current one but for MOST_DAMAGED bytes is replaced: of an older format, the order of
+    the columns may differ.
+    """
+    with closing(sqlite3.connect(copy)) as connection:
+        connection.text_factory = bytes
+        connection.execute("PRAGMA writable_schema = ON")
+        try:
+            stored = connection.execute("SELECT rowid, CAST(sql AS BLOB) FROM sqlite_master WHERE sql > ''").fetchall()
+        except sqlite3.DatabaseError:
+            return ()
+        intact = {text for _, text in stored}
+        current = [(text.encode(), name) for name, text in _definitions() if text.encode() not in intact]
+        found: dict[int, tuple[bytes, str]] = {}
+        for row, text in stored:
+            near = [one for one in current if len(one[0]) == len(text) and _is_damaged(text, one[0])]
+            found.update({row: near[0]} if len(near) == 1 else {})
+        for row, (text, _) in found.items():
+            connection.execute("UPDATE sqlite_master SET sql = ? WHERE rowid = ?", (text.decode(), row))
+        connection.commit()
+    return tuple(name for _, name in found.values())
+
+
+def _definitions() -> Iterator[tuple[str, str]]:
+    """Yield the name and the definition of each table and index of the current format."""
+    for table in tables.sorted_tables:
+        yield table.name, str(CreateTable(table).compile(dialect=sqlite.dialect())).strip()
+        for index in table.indexes:
+            yield str(index.name), str(CreateIndex(index).compile(dialect=sqlite.dialect())).strip()
+
+
+def _is_damaged(text: bytes, current: bytes) -> bool:
+    """Return whether a definition is the `current` one but for a few bytes and is no SQL, or has other names."""
+    if not 0 < sum(map(operator.ne, text, current)) <= MOST_DAMAGED:
+        return False
+    return not current.startswith(b"CREATE TABLE") or _columns_of(text) != _columns_of(current)
+
+
+def _columns_of(definition: bytes) -> list[tuple[object, ...]]:
+    """Return the name of a table with each of its columns; none if its definition is no SQL."""
+    with closing(sqlite3.connect(":memory:")) as memory, contextlib.suppress(sqlite3.Error, ValueError):
+        memory.execute(definition.decode())
+        return memory.execute(
+            "SELECT t.name, c.name, c.type FROM sqlite_master t, pragma_table_info(t.name) c"
+        ).fetchall()
+    return []
 
 
 def _mend_views(copy: Path) -> None:

@@ -169,7 +169,7 @@ def iperf_formats(suite: Suite) -> tuple[OutputFormat, ...]:
     by_text = by_parser(suite, _STATED, inferred=_inferred, contradictions=_text_contradictions)
 
     def text(output: str, command: str | None) -> Iterable[ToolOutput]:
-        for before, run in _runs(output):
+        for before, run in _parts(output):
             yield from (replace(one, line=before) for one in read_run(run, command))
 
     def read_run(output: str, command: str | None) -> Iterable[ToolOutput]:
@@ -179,7 +179,7 @@ def iperf_formats(suite: Suite) -> tuple[OutputFormat, ...]:
         rows = [match for line in lines if (match := _PRINTED_ROW.match(line))]
         for one in by_text(output, command):
             timed = _timed(one, rows, counted=_COUNTED.search(command or "") is not None)
-            error = None if rows or one.parsed.figures or _FIRST.search(output) else _ERROR.search(output)
+            error = None if rows or one.parsed.figures else _ERROR.search(output)
             yield timed if error is None else replace(timed, undecided=f"iperf3 failed: {error[1].strip()}.")
 
     def read_documents(output: str, command: str | None) -> Iterable[ToolOutput]:
@@ -293,6 +293,32 @@ _SHOWN: Mapping[Value | None, str] = {
 """Lines that show whether the client sends, by the direction that its command line states: rows alone do not."""
 
 _SEPARATOR = re.compile(r"(?:- ){3}|Server output:")
+
+
+_REFUSED = re.compile(r"iperf3: error - (?:the server is busy|unable to connect to server)")
+"""An error before a test has begun."""
+
+
+def _attempts(output: str) -> Iterable[tuple[int, str]]:
+    """Yield the parts of a text with rows, and each refused test beside them, with the number of lines before it."""
+    before, part = 0, list[str]()
+    for line in output.splitlines(keepends=True):
+        if _REFUSED.match(line):
+            filled = [at for at, each in enumerate(part) if each.strip()]
+            begun = filled[-1] if filled and _FIRST.match(part[filled[-1]]) else len(part)
+            if any(map(_PRINTED_ROW.match, part[:begun])):
+                yield before, "".join(part[:begun])
+                before, part = before + begun, part[begun:]
+            yield before, "".join((*part, line))
+            before, part = before + len(part) + 1, []
+        else:
+            part.append(line)
+    if not before or any(map(_LINE.match, part)):
+        yield before, "".join(part)
+
+
+def _parts(output: str) -> Iterable[tuple[int, str]]:
+    return ((start + before, run) for start, attempt in _attempts(output) for before, run in _runs(attempt))
 
 
 def _runs(output: str) -> Iterable[tuple[int, str]]:

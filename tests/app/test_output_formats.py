@@ -9,6 +9,7 @@ from app.checks.catalogue import of_starts
 from app.outputs.files import judged_bytes
 from app.outputs.judging import JudgedOutput
 from app.outputs.recognition import recognise
+from tests.suites.captured_outputs import capture
 
 DATA = Path(__file__).parents[1] / "data"
 
@@ -455,6 +456,19 @@ def test_an_error_of_iperf3_alone_is_named(text: str) -> None:
     (one,) = outputs(text)
     assert "iperf3" in one.found.format
     assert _BUSY in one.verdict.summary + str(one.verdict.findings)
+
+
+@pytest.mark.parametrize("connecting", ["", "Connecting to host 10.0.0.2, port 5201\n"])
+def test_a_test_that_the_server_of_iperf3_refused_is_one_beside_others(connecting: str) -> None:
+    refused = f"{connecting}iperf3: error - {_BUSY}\n"
+    measured = capture("iperf3/3.12/tcp_text").stdout.decode()
+    (own,) = outputs(measured)
+    for text in (refused + measured, measured + refused, refused + measured + refused):
+        found = outputs(text)
+        whole = [one for one in found if one.found.output.parsed.figures]
+        failed = [one for one in found if not one.found.output.parsed.figures]
+        assert [one.found.output.parsed for one in whole] == [own.found.output.parsed]
+        assert [one.found.output.undecided for one in failed] == [f"iperf3 failed: {_BUSY}."] * text.count(_BUSY)
 
 
 def test_what_is_left_out_of_an_output_is_named() -> None:

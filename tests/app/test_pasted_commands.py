@@ -7,7 +7,7 @@ import pytest
 from app.events import OutputSource
 from app.outputs.judging import JudgedOutput, judged_output
 from app.outputs.recognition import recognise
-from app.outputs.tool_lines import commands_of_tools
+from app.outputs.tool_lines import command_of, commands_of_tools
 
 REPORT = """{count}+{rest} records in
 {count}+{rest} records out
@@ -35,6 +35,44 @@ def test_options_after_a_line_break_are_those_of_the_command(prompt: str, next_l
     (one,) = recognise(command + report()).found
 
     assert one.output.stated["flush"] == "direct"
+
+
+PROMPTS = (
+    "/ # ", "~ # ", "bash-5.1$ ", "-bash-4.2$ ", "sh-4.2# ", "mac$ ", "host:~ user$ ", "user@host ~ % ", "❯ ", "➜  ~ ",
+    "➜  proj git:(main) ✗ ", "(base) user@host:~$ ", "17:03:11 root@web ~ # ", "user@host:~/my dir$ ", "PS C:\\> ",
+    "C:\\fio>", "λ ", "> ", "└─$ ",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("prompt", PROMPTS)
+def test_a_command_is_read_after_any_prompt(prompt: str) -> None:
+    command = "dd if=/dev/zero of=/data/x bs=1M count=1000 oflag=direct"
+
+    for before in ("", "sudo time ", "for i in 1 2; do "):
+        (one,) = recognise(f"{prompt}{before}{command}\n{report()}").found
+        assert (one.command, one.output.stated["flush"]) == (before + command, "direct"), before
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "I think > dd is slow on this disk",
+        "at 95 % dd reaches its limit",
+        "user ~ # dd was slow here",
+        "cat a > dd",
+        "it costs 5 $ with bs=1M and oflag=direct",
+    ],
+)
+def test_a_sentence_with_a_sign_of_prompts_is_no_command(line: str) -> None:
+    (one,) = recognise(f"{line}\n{report()}").found
+
+    assert one.command == ""
+
+
+def test_a_redirection_is_no_prompt() -> None:
+    line = "cat a.fio > b; fio --rw=read --name=a > out; fio --rw=write --name=b"
+
+    assert command_of(line) == line
 
 
 @pytest.mark.parametrize("between", ["; ", " && ", "; echo 3 > /proc/sys/vm/drop_caches; "])

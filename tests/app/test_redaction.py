@@ -40,8 +40,10 @@ from app.services import Workstation
 from app.sharing.identifying_facts import IDENTIFYING_FACTS, PUBLIC_FACTS, text_facts
 from app.sharing.ordinary_words import is_ordinary, ordinary_words, words_of
 from app.sharing.preview import LONGEST, SHOWN, KeptText, Redacted, RedactionPreview
+from app.sharing.redacted_copy import Keep, redacted_copy
 from app.sharing.redaction import Redaction
 from app.sharing.replacement import Replacement, variants
+from app.store.store import Store
 from suites.base import Command, Suite
 from suites.command.parameters import WALL_TIME, figure_metric
 from suites.facts import Absent, Facts
@@ -480,11 +482,43 @@ def test_pdf_and_svg_have_no_canary_and_no_date(workstation: Workstation, tmp_pa
         assert b"dc:date" not in content
 
 
-@pytest.mark.parametrize("prompt", ["zqzshhost%", "[root@web zqdata]#", "zqfolder on zqbranch ❯"])
-def test_the_words_of_a_prompt_are_replaced(prompt: str) -> None:
+@pytest.mark.parametrize("prompt", [
+    "zqzshhost%", "[root@web zqdata]#", "zqfolder on zqbranch ❯",
+    "zquser@zqhost ~ λ", "(zqenv) zquser@zqhost:~/zq dir$", "➜  zqfolder git:(zqbranch)", "C:\\zqfolder>",
+    "17:03:11 zquser@zqhost ~ #",
+])  # fmt: skip
+@pytest.mark.parametrize("before", ["", "sudo nice -n 19 "])
+def test_the_words_of_a_prompt_are_replaced(prompt: str, before: str) -> None:
     redaction = Redaction()
-    redaction.add_prompts(f"{prompt} fio --rw=read\nzqother% ls\n", {"fio"})
+    redaction.add_prompts(f"{prompt} {before}fio --rw=read\nzqother% ls\n", {"fio"})
     assert "zq" not in redaction.replacement.text(prompt)
+
+
+@pytest.mark.parametrize("text", [
+    "Last login: Mon Nov 23 10:11:12 2026 from zqlogin.zqcorp.example",
+    "Last login: Mon Nov 23 10:11:12 2026 from zqlogin",
+    "64 bytes from zqpeer.zqcorp.example: icmp_seq=1",
+    "mysql -h zqdb -u zquser sales",
+    "psql --host zqdb -U zquser sales",
+    "serial: S4ZQ93zq",
+    "Serial Number:    S4ZQ93zq",
+])  # fmt: skip
+def test_what_kept_text_names_is_replaced(text: str, workstation: Workstation, tmp_path: Path) -> None:
+    (tmp_path / "own.txt").write_text(f"{text}\n{SYSBENCH.read_text()}")
+    (one,) = workstation.import_outputs([tmp_path / "own.txt"])
+    assert one.run is not None
+    redacted_copy(workstation._store, [one.run], (), tmp_path / "copy.sqlite3", (Keep.IMPORTED,))
+    copy = Store(tmp_path / "copy.sqlite3")
+    kept = copy.output(one.run, 1)["stdout"].decode()
+    copy.close()
+    assert "events per second" in kept
+    assert "zq" not in kept.casefold()
+
+
+def test_names_of_files_after_from_stay() -> None:
+    redaction = Redaction()
+    redaction.add_named("copied from a.out and from results.txt, serial: 1")
+    assert redaction.replacement.text("a.out results.txt 1") == "a.out results.txt 1"
 
 
 def replaced_in_output(text: str) -> str:

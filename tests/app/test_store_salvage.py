@@ -12,7 +12,7 @@ from app.baselines.baselines import pin
 from app.cli.main import benchwright
 from app.events import OutputRead, RunEnded, RunStarted, State
 from app.store.errors import StoreError, StoreFullError
-from app.store.salvage import salvage
+from app.store.salvage import salvage, saved_text
 from app.store.store import Store
 from suites.vocab import Figure
 from tests.app import run_events
@@ -154,6 +154,30 @@ def test_a_damaged_text_of_a_view_or_trigger_costs_no_row(library: Path, tmp_pat
     saved = salvage(library, tmp_path / "new.sqlite3")
     assert (saved.runs, saved.whole) == (len(RUNS), True)
     check(tmp_path / "new.sqlite3")
+
+
+@pytest.mark.parametrize("name", ["runs", "trials", "output", "runs_by_start"])
+def test_bytes_damaged_in_the_text_of_a_table_cost_no_row(library: Path, tmp_path: Path, name: str) -> None:
+    with closing(sqlite3.connect(library)) as raw:
+        ((text,),) = raw.execute("SELECT sql FROM sqlite_master WHERE name = ?", (name,)).fetchall()
+    old = Store(library)
+    whole = [(old.load(run), old.output(run, 1)) for run in RUNS]
+    old.close()
+    content = library.read_bytes()
+    for number, (at, bit) in enumerate([(3, 0x15), (16, 0x15), (40, 0x01), (40, 0x80)]):
+        start = content.index(text.encode()) + at
+        flipped = bytes(each ^ bit for each in content[start : start + 4])
+        damaged = content[:start] + flipped + content[start + 4 :]
+        library.write_bytes(damaged)
+        target = tmp_path / f"new-{number}.sqlite3"
+        saved = salvage(library, target)
+        assert (saved.runs, saved.whole, saved.mended) == (len(RUNS), True, (name,)), (at, bit)
+        assert name in saved_text(saved, tmp_path)[0]
+        assert library.read_bytes() == damaged
+        check(target)
+        new = Store(target)
+        assert [(new.load(run), new.output(run, 1)) for run in RUNS] == whole
+        new.close()
 
 
 def test_what_is_missing_or_newer_is_no_success(library: Path, tmp_path: Path) -> None:

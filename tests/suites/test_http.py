@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from app.outputs.recognition import recognise
 from suites.base import Context, complete_values, tuned_values
 from suites.errors import ParameterError
 from suites.http import FILE, Http, WrkParser
@@ -74,6 +75,65 @@ def test_tuning_raises_nothing() -> None:
 )
 def test_what_is_warned_of(given: dict[str, object], found: str) -> None:
     assert_warned(evidence(SUITE, Context(disk_host()), **given), found)
+
+
+OF_WRK2 = """\
+Running 30s test @ http://web/index.html
+  2 threads and 100 connections
+  Thread calibration: mean lat.: 9.747ms, rate sampling interval: 21ms
+  Thread calibration: mean lat.: 9.631ms, rate sampling interval: 21ms
+  Thread Stats   Avg      Stdev     Max   +/- Stdev
+    Latency     6.46ms    1.93ms  12.34ms   67.66%
+    Req/Sec     1.05k     1.12k    2.50k    64.84%
+  Latency Distribution (HdrHistogram - Recorded Latency)
+ 50.000%    6.67ms
+ 75.000%    7.78ms
+ 90.000%    9.14ms
+ 99.000%   11.18ms
+ 99.900%   12.30ms
+ 99.990%   12.33ms
+ 99.999%   12.34ms
+100.000%   12.34ms
+
+  Detailed Percentile spectrum:
+       Value   Percentile   TotalCount 1/(1-Percentile)
+
+       0.921     0.000000            1         1.00
+       4.053     0.100000         3951         1.11
+      12.342     1.000000        39500          inf
+#[Mean    =        6.456, StdDeviation   =        1.925]
+#[Max     =       12.336, Total count    =        39500]
+#[Buckets =           27, SubBuckets     =         2048]
+----------------------------------------------------------
+
+  Latency Distribution (HdrHistogram - Uncorrected Latency (measured without taking delayed starts into account))
+ 50.000%    0.67ms
+ 75.000%    0.78ms
+ 90.000%    0.14ms
+ 99.000%    1.18ms
+ 99.900%    1.30ms
+ 99.990%    1.33ms
+ 99.999%    1.34ms
+100.000%    1.34ms
+----------------------------------------------------------
+  60018 requests in 30.00s, 19.81MB read
+Requests/sec:   2000.28
+Transfer/sec:    676.18KB
+"""
+
+
+def test_the_recorded_latencies_of_wrk2_are_read_and_the_rest_is_named() -> None:
+    (found,) = recognise("$ wrk -t2 -c100 -d30s -R2000 --u_latency http://web/index.html\n" + OF_WRK2).found
+    parsed = found.output.parsed
+    shown = figures(parsed)
+    assert [shown[f"latency_p{rank}"] for rank in (50, 75, 90, 99, 999, 9999)] == [6.67, 7.78, 9.14, 11.18, 12.3, 12.33]
+    assert (shown["latency_max"], shown["requests_per_second"]) == (12.34, 2000.28)
+    assert parsed.complete
+    left_out, rate = parsed.notes
+    assert all(text in left_out for text in ("p99.999", "percentile spectrum", "uncorrected"))
+    assert "-R 2000" in rate
+    (found,) = recognise(OF_WRK2.partition("  Latency Distribution")[0] + OF_WRK2.rpartition("-\n")[2]).found
+    assert found.output.parsed.notes == ()
 
 
 def test_the_figures_are_those_that_are_printed() -> None:

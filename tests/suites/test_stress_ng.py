@@ -4,11 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.outputs.files import judged_bytes
 from suites.base import Context, complete_values, tuned_values
 from suites.facts import Facts
 from suites.outputs import ParsedTrial
 from suites.stress_ng import StressNg, StressNgParser
 from suites.units import Unit
+from suites.verdict import Trust
 from suites.vocab import Severity
 from tests.messages import messages
 from tests.suites.captured_outputs import capture, captures, figures
@@ -144,10 +146,12 @@ def test_a_failure_is_named_and_gives_no_figure(name: str, words: str) -> None:
     assert words in " ".join(found.notes)
 
 
-def test_another_stressor_is_no_memory_test() -> None:
-    parser = StressNgParser()
-    parser.feed(b"stress-ng: info:  [6] successful run completed in 12.00s\n")
-    assert "another stressor" in parser.finish(0).notes[0]
+@pytest.mark.parametrize(("stressors", "remedy"), [("1 cpu, 1 matrix", "--stream"), ("1 cpu, 2 stream", "--metrics")])
+def test_without_a_memory_rate_what_gives_one_is_named(stressors: str, remedy: str) -> None:
+    start = f"stress-ng: info:  [6] dispatching hogs: {stressors}\n"
+    (one,) = judged_bytes("a", f"{start}stress-ng: info:  [6] successful run completed in 12.00s\n".encode()).outputs
+    assert one.verdict.trust is Trust.UNDECIDED
+    assert remedy in one.verdict.summary
 
 
 @given(data=st.one_of(st.binary(max_size=400), st.lists(st.sampled_from(PIECES), max_size=12).map(b"".join)))
