@@ -915,3 +915,32 @@ def test_a_stress_ng_without_a_stated_time_did_not_end_early() -> None:
 
     assert "ended-early" not in ids(only(text)) | ids(only(f"$ stress-ng --stream 1 --stream-ops 9\n{text}"))
     assert "ended-early" in ids(only(f"$ stress-ng --stream 1 -t 60\n{text}"))
+
+
+@pytest.mark.parametrize(("line", "name"), [
+    ("    events per second:  {}", "events_per_second"),
+    ("    reads/s:                      {}", "iops"),
+    ("tps = {} (without initial connection time)", "transactions_per_second"),
+])  # fmt: skip
+@pytest.mark.parametrize("between", ["", "Server B:\n"])
+def test_each_rate_line_alone_is_a_result(line: str, name: str, between: str) -> None:
+    found = outputs(between.join(f"{line.format(rate)}\n" for rate in (1234.5, 2345.6, 2345.6)))
+    assert [value(one, name) for one in found] == [1234.5, 2345.6, 2345.6]
+
+
+def test_a_rate_line_that_another_one_replaces_is_counted_as_not_read() -> None:
+    text = "events per second: 1034.00\nServer C:\nevents per second: 333.00\ntotal time: 10.0004s\n"
+    read = recognise(text)
+    assert [figure.value for one in read.found for figure in one.output.parsed.figures] == [333.0, 10.0004]
+    assert read.left_over == 1
+
+
+def test_a_row_of_another_tool_in_a_table_is_a_result_or_not_read() -> None:
+    rows = (
+        "`4294967296 bytes (4.3 GB, 4.0 GiB) copied, 21.5 s, 200 MB/s`",
+        "`[  5]   0.00-10.00  sec  1.09 GBytes   937 Mbits/sec                  receiver`",
+        "`Requests/sec:  14321.10`",
+    )
+    whole = judged_bytes("table", "".join(f"| test | {row} |\n" for row in rows).encode())
+    assert [one.found.output.suite_id for one in whole.outputs] == ["dd", "iperf3"]
+    assert whole.left_over == 1
