@@ -142,7 +142,7 @@ def _read_lines(lines: Sequence[Line], between: Between) -> Recognition:
         own += sum(line.is_own or bool(line.command) for line in segment)
         broken += sum(goes_on(line.text, rest.text.strip()) for line, rest in pairwise(segment))
         missed = sum(isinstance(one, UnreadOutput) for one in results)
-        left += missed if missed < len(results) else sum(bool(line.text.strip()) for line in segment)
+        left += missed if results else sum(bool(line.text.strip()) for line in segment)
         if len(found) >= MOST_OUTPUTS:
             left += sum(bool(line.text.strip()) for line in watched)
     return Recognition(

@@ -296,9 +296,13 @@ def read_segment(
             at_line = own_at[min(bisect_left(own_at, one.line), len(own_at) - 1)]
             read = replace(one, begun=begun_at, parsed=parsed, line=at_line)
             yield FoundOutput(best.format.title, read, best.text, best.near[at_line].number, command)
-        for line in (segment[index] for index in at[:MOST_COUNTED]):
-            if not best.format.has(line.text.strip()) and formats()[best.format] not in tools_with(line.text):
-                yield from read_segment([line], "", SegmentNotes(), between)  # of another tool, as in a table
+        tool, own = formats()[best.format], (segment[index] for index in at[:MOST_COUNTED])
+        others = [line for line in own if not (best.format.has(line.text.strip()) or tool in tools_with(line.text))]
+        rest = [*read_segment(others, "", SegmentNotes(), between)]  # as in a table, or of what ran beside it
+        if any(isinstance(one, FoundOutput) for one in rest):
+            yield from rest
+        else:
+            yield from (UnreadOutput(best.format.title, Line(each.number, each.text.strip())) for each in others)
     elif max(one.score[-1] for one in readings) > 1 or first.begun:
         likeliest = max(readings, key=lambda one: one.score[-1])
         yield UnreadOutput(likeliest.format.title, Line(first.number, first.text.strip()), likeliest.notes)
