@@ -289,7 +289,7 @@ def read_segment(
         begun_at = best.format.begun(best.text)
         command = command if command_of_tool(command, formats()[best.format]) else ""
         left_out = (*left_out, *_left_out(segment[at[0] : at[-1]], best.format))
-        own_at = [index for index, line in enumerate(best.near) if line.is_own]
+        own_at = [index for index, line in enumerate(best.near) if line.is_own and best.format.has(line.text.strip())]
         for number, one in enumerate(best.results):
             texts = (*left_out, *one.parsed.notes, *(notes.later if number else notes.first))
             parsed = replace(one.parsed, complete=one.parsed.complete and not left_out, notes=texts)

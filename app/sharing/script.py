@@ -44,10 +44,8 @@ def script_text(record: RunRecord) -> str:
     Raises BenchwrightError if no step has a command.
     """
     summary = record.summary
-    trials = {
-        step.name: next((one.trial for one in record.trials if one.trial.step == step.name and one.trial.commands), None)
-        for step in record.plan.steps
-    }
+    known = [one.trial for one in record.trials if one.trial.commands]
+    trials = {step.name: next((one for one in known if one.step == step.name), None) for step in record.plan.steps}
     if not any(trials.values()):
         reason = "the imported output states none" if record.read_from is not None else "no trial was started"
         raise BenchwrightError(
