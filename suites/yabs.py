@@ -58,6 +58,7 @@ _FIO_ROW = re.compile(r"(Block Size|Read|Write|Total) *\|(.{1,300})")
 _FIO_CELL = re.compile(r"(\d{1,9}(?:\.\d{1,3})?) ([KMG])B/s +\((\d{1,9}(?:\.\d{1,3})?)(k?)\)")
 _NETWORK = re.compile(r"iperf3 Network Speed Tests \((IPv[46])\)")
 _GEEKBENCH = re.compile(r"Geekbench ([4-6]) Benchmark Test")
+_DISK = "fio Disk Speed Tests"
 _SCORE = re.compile(r"(Single|Multi) Core *\| *(\d{1,9})\b")
 _SPEED = re.compile(r"(\d{1,9}(?:\.\d{1,3})?) ([KMG]?)bits/sec")
 _POWERS = {"": 1, "K": 1e3, "M": 1e6, "G": 1e9}
@@ -173,7 +174,7 @@ def _printed_kilo(lines: list[str], version: str) -> int:
 
 
 def _text_figures(lines: list[str], kilo: int) -> Iterator[Row]:
-    """Yield the figures, each with the number of lines before the head of its table."""
+    """Yield the figures, each with the number of lines before the head of its tables."""
     blocks: list[str] = []
     mode = version = ""
     head = 0
@@ -182,10 +183,12 @@ def _text_figures(lines: list[str], kilo: int) -> Iterator[Row]:
             mode, version, head = match[1], "", number
         elif match := _GEEKBENCH.search(line):
             mode, version, head = "", match[1], number
+        elif _DISK in line:
+            head = number
         elif match := _FIO_ROW.search(line):
             cells = match[2].split("|")
             if match[1] == "Block Size":
-                blocks, head = [cell.split()[0] if cell.split() else "" for cell in cells], number
+                blocks = [cell.split()[0] if cell.split() else "" for cell in cells]
                 continue
             for block, cell in zip(blocks, map(_FIO_CELL.search, cells), strict=False):
                 if cell is not None:
@@ -262,7 +265,7 @@ def _date(text: str, form: str) -> str:
 
 def yabs_formats() -> tuple[OutputFormat, ...]:
     """Return the formats of a result of yabs.sh: its JSON, and what it prints."""
-    line = re.compile(rf"fio Disk Speed Tests|Block Size +\||{_NETWORK.pattern}|{_GEEKBENCH.pattern}")
+    line = re.compile(rf"{_DISK}|{_NETWORK.pattern}|{_GEEKBENCH.pattern}")
     banner = re.compile(r"#+ +Yet-Another-Bench-Script +#+$")
     return (
         OutputFormat(
