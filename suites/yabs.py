@@ -302,7 +302,7 @@ def _read_output(text: str, _command: str | None) -> Iterator[ToolOutput]:
     blank = [block for block in table["blocks"] if block in BLOCKS and BLOCKS[block] not in measured]
     if blank:
         text = f"fio gave no figure for blocks of {', '.join(dict.fromkeys(blank))}: the cells are blank or 0."
-        yield ToolOutput("fio", ParsedTrial(), name="YABS fio", undecided=text)
+        yield ToolOutput("fio", ParsedTrial(), name="YABS fio", undecided=text, line=min(heads.values(), default=0))
 
 
 _SUITES: Mapping[str, Suite] = {suite.id: suite for suite in (Fio(), Iperf3(), Geekbench())}

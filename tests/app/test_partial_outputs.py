@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.outputs.files import judged_bytes
-from app.outputs.judging import JudgedOutput
+from app.outputs.judging import JudgedOutput, is_not_read
 from app.outputs.recognition import recognise
 from suites.outputs import CACHE_DROPPED
 from suites.verdict import Trust
@@ -944,3 +944,36 @@ def test_a_row_of_another_tool_in_a_table_is_a_result_or_not_read() -> None:
     whole = judged_bytes("table", "".join(f"| test | {row} |\n" for row in rows).encode())
     assert [one.found.output.suite_id for one in whole.outputs] == ["dd", "iperf3"]
     assert whole.left_over == 1
+
+
+def test_another_stressor_of_stress_ng_is_not_read() -> None:
+    line = "stress-ng: metrc: [9] cpu                7844      5.00      4.45      0.04      1568.61        1746.22\n"
+    one = only(f"stress-ng: info:  [9] setting to a 5 second run per stressor\n{line}"
+               "stress-ng: info:  [9] successful run completed in 5.01s\n")  # fmt: skip
+    assert is_not_read(one.found.output.parsed)
+    assert one.verdict.trust is Trust.UNDECIDED
+
+
+def test_a_block_size_that_a_long_copy_does_not_state_is_no_finding() -> None:
+    one = only("4294967296 bytes (4.3 GB, 4.0 GiB) copied, 21.5 s, 200 MB/s\n")
+    assert "small-blocks" not in ids(one)
+    assert {"block_size", "count"}.isdisjoint(one.found.output.stated)
+
+
+def test_lost_packets_of_ping_are_no_datagrams() -> None:
+    one = only("20 packets transmitted, 15 received, 25% packet loss, time 19027ms\n"
+               "rtt min/avg/max/mdev = 10.1/14.2/15.3/0.4 ms\n")  # fmt: skip
+    (finding,) = (each for each in one.verdict.findings if each.id == "datagrams-lost")
+    assert "ICMP echo packets" in finding.measured
+    assert "atagram" not in f"{finding.title} {finding.measured} {finding.why} {finding.remedy}"
+
+
+def test_each_test_of_redis_has_its_name_in_every_format() -> None:
+    summary = "====== {} ======\n  100000 requests completed in 0.74 seconds\n  50 parallel clients\n\nSummary:\n" + (
+        "  throughput summary: {} requests per second\n"
+    )
+    for text in (
+        summary.format("SET", 134952.77) + summary.format("GET", 142045.45),
+        "SET: 134952.77 requests per second\nGET: 142045.45 requests per second\n",
+    ):
+        assert [one.record.plan.steps[0].name for one in outputs(text)] == ["redis SET", "redis GET"]
