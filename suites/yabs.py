@@ -58,7 +58,7 @@ _FIO_ROW = re.compile(r"(Block Size|Read|Write|Total) *\|(.{1,300})")
 _FIO_CELL = re.compile(r"(\d{1,9}(?:\.\d{1,3})?) ([KMG])B/s +\((\d{1,9}(?:\.\d{1,3})?)(k?)\)")
 _NETWORK = re.compile(r"iperf3 Network Speed Tests \((IPv[46])\)")
 _GEEKBENCH = re.compile(r"Geekbench ([4-6]) Benchmark Test")
-_DISK = "fio Disk Speed Tests"
+_HEAD = re.compile(rf"fio Disk Speed Tests|{_NETWORK.pattern}|{_GEEKBENCH.pattern}")
 _SCORE = re.compile(r"(Single|Multi) Core *\| *(\d{1,9})\b")
 _SPEED = re.compile(r"(\d{1,9}(?:\.\d{1,3})?) ([KMG]?)bits/sec")
 _POWERS = {"": 1, "K": 1e3, "M": 1e6, "G": 1e9}
@@ -179,12 +179,11 @@ def _text_figures(lines: list[str], kilo: int) -> Iterator[Row]:
     mode = version = ""
     head = 0
     for number, line in enumerate(lines):
+        head = number if _HEAD.search(line) else head
         if match := _NETWORK.search(line):
-            mode, version, head = match[1], "", number
+            mode, version = match[1], ""
         elif match := _GEEKBENCH.search(line):
-            mode, version, head = "", match[1], number
-        elif _DISK in line:
-            head = number
+            mode, version = "", match[1]
         elif match := _FIO_ROW.search(line):
             cells = match[2].split("|")
             if match[1] == "Block Size":
@@ -265,13 +264,12 @@ def _date(text: str, form: str) -> str:
 
 def yabs_formats() -> tuple[OutputFormat, ...]:
     """Return the formats of a result of yabs.sh: its JSON, and what it prints."""
-    line = re.compile(rf"{_DISK}|{_NETWORK.pattern}|{_GEEKBENCH.pattern}")
     banner = re.compile(r"#+ +Yet-Another-Bench-Script +#+$")
     return (
         OutputFormat(
             title="YABS JSON", keys=frozenset({"version", "os", "cpu", "net"}), read=_read_output, begun=_BEGUN
         ),
-        OutputFormat(title="YABS text", first=banner, line=line, read=_read_output, begun=_BEGUN),
+        OutputFormat(title="YABS text", first=banner, line=_HEAD, read=_read_output, begun=_BEGUN),
     )
 
 

@@ -969,7 +969,8 @@ def test_lost_packets_of_ping_are_no_datagrams() -> None:
 
 
 def test_each_test_of_redis_has_its_name_in_every_format() -> None:
-    summary = "====== {} ======\n  100000 requests completed in 0.74 seconds\n  50 parallel clients\n\nSummary:\n" + (
+    summary = (
+        "====== {} ======\n  100000 requests completed in 0.74 seconds\n  50 parallel clients\n\nSummary:\n"
         "  throughput summary: {} requests per second\n"
     )
     for text in (
