@@ -336,6 +336,6 @@ def test_a_script_of_an_output_without_its_command_is_refused(tmp_path: Path) ->
     )
     (two,) = imported(library, str(output))
     assert call(library, "export", two["run"], "--script", str(script)).exit_code == 0
-    told = [line for line in script.read_text().splitlines() if line.startswith("echo ")]
-    assert len(told) == 1
-    assert "sysbench-cpu" in told[0]
+    printed = [line for line in script.read_text().splitlines() if line.startswith("echo ")]
+    assert len(printed) == 1
+    assert "sysbench-cpu" in printed[0]
