@@ -176,7 +176,7 @@ def metric_column(metric: Metric, values: Mapping[str, tuple[float, ...]]) -> Li
         found = values.get(row.id)
         return _key(found[0] if found else None)
 
-    return ListColumn(metric.name, metric.name, text, key, number=True, unit=display.suffix)
+    return ListColumn(metric.name, metric.title, text, key, number=True, unit=display.suffix)
 
 
 # Groups

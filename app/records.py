@@ -13,6 +13,7 @@ from suites.errors import BenchwrightError
 from suites.evidence import Interval, measured_interval
 from suites.facts import Facts
 from suites.quantities import first_upper
+from suites.read_only.csv_table import SUITE as TABLE
 from suites.verdict import Trust, Verdict, worst
 from suites.vocab import Figure, Finding, Labels, Metric, Sample
 
@@ -332,6 +333,18 @@ class RunRecord:
         """Its name as a title. That of an imported run is the name of a file, which stays as it is."""
         imported = any(one.read_from is not None for one in (self, *self.parts))
         return self.summary.name if imported else first_upper(self.summary.name)
+
+    @property
+    def measurement(self) -> tuple[object, ...]:
+        """What identifies the measurement: the run, or the bytes that it was imported from.
+
+        A table has several runs, each with its hosts and, if it states one, its start.
+        """
+        if self.read_from is None:
+            return (self.summary.id,)
+        tables = any(step.suite_id == TABLE for step in self.plan.steps)
+        start = None if self.summary.is_undated else self.summary.started
+        return self.read_from.sha256, *((self.plan.hosts, start) if tables else ())
 
     @property
     def tags_text(self) -> str:

@@ -321,6 +321,11 @@ def _not_judged(title: str) -> str:
     return "only fills the server for another test." if "needed" in title else ""
 
 
+def _named(test: str) -> str:
+    """Return the name of a result by its test: ``redis SET``."""
+    return f"redis {test.upper()}"
+
+
 def _brief(line: str) -> tuple[str, tuple[Figure, ...]]:
     """Return the test and the figures of a line of -q or --csv; no figures of any other line."""
     match = _QUIET.match(line) or _CSV.match(line)
@@ -382,7 +387,8 @@ class Redis(Suite):
             titles = [match[1] for line in text.splitlines() if (match := _TITLE.search(line))]
             own = [f"“{title}” {why}" for title in titles if (why := _not_judged(title))]
             for one in whole(text, command):
-                yield replace(one, undecided=own[-1], parsed=replace(one.parsed, notes=())) if own else one
+                named = replace(one, name=_named(titles[-1].split(" ", 1)[0]) if titles else "")
+                yield replace(named, undecided=own[-1], parsed=replace(one.parsed, notes=())) if own else named
 
         def read_brief(text: str, command: str | None) -> Iterator[ToolOutput]:
             given = {**NAMED_ELSEWHERE, **(stated_by_command(self, command, NAMED_ELSEWHERE) or {})}
@@ -390,7 +396,8 @@ class Redis(Suite):
             for number, line in enumerate(text.splitlines()):
                 test, figures = _brief(line.strip())
                 if figures:
-                    yield ToolOutput(self.id, ParsedTrial(figures), {**given, "test": test}, left, line=number)
+                    values = {**given, "test": test}
+                    yield ToolOutput(self.id, ParsedTrial(figures), values, left, _named(test), line=number)
 
         return (
             OutputFormat(

@@ -58,6 +58,7 @@ _FIO_ROW = re.compile(r"(Block Size|Read|Write|Total) *\|(.{1,300})")
 _FIO_CELL = re.compile(r"(\d{1,9}(?:\.\d{1,3})?) ([KMG])B/s +\((\d{1,9}(?:\.\d{1,3})?)(k?)\)")
 _NETWORK = re.compile(r"iperf3 Network Speed Tests \((IPv[46])\)")
 _GEEKBENCH = re.compile(r"Geekbench ([4-6]) Benchmark Test")
+_HEAD = re.compile(rf"fio Disk Speed Tests|{_NETWORK.pattern}|{_GEEKBENCH.pattern}")
 _SCORE = re.compile(r"(Single|Multi) Core *\| *(\d{1,9})\b")
 _SPEED = re.compile(r"(\d{1,9}(?:\.\d{1,3})?) ([KMG]?)bits/sec")
 _POWERS = {"": 1, "K": 1e3, "M": 1e6, "G": 1e9}
@@ -83,6 +84,8 @@ def table_of_yabs(text: str) -> Row:
     source = f"yabs.sh {version}, https://github.com/masonr/yet-another-bench-script".replace("  ", " ")
     binary = [_BINARY_DOUBT] if table.pop("kilo") == KIB else []
     table.pop("blocks")
+    for row in table["figure"]:
+        row.pop("line", None)
     return {"title": f"YABS: {machine}", "source": source, "doubts": [*binary, *DOUBTS], **table}
 
 
@@ -171,9 +174,12 @@ def _printed_kilo(lines: list[str], version: str) -> int:
 
 
 def _text_figures(lines: list[str], kilo: int) -> Iterator[Row]:
+    """Yield the figures, each with the number of lines before the head of its tables."""
     blocks: list[str] = []
     mode = version = ""
-    for line in lines:
+    head = 0
+    for number, line in enumerate(lines):
+        head = number if _HEAD.search(line) else head
         if match := _NETWORK.search(line):
             mode, version = match[1], ""
         elif match := _GEEKBENCH.search(line):
@@ -186,11 +192,16 @@ def _text_figures(lines: list[str], kilo: int) -> Iterator[Row]:
             for block, cell in zip(blocks, map(_FIO_CELL.search, cells), strict=False):
                 if cell is not None:
                     speed = float(cell[1]) * _POWERS[cell[2]] / 1e3 * kilo
-                    yield from _fio(block, _OPERATIONS[match[1]], speed, float(cell[3]) * (1e3 if cell[4] else 1))
+                    iops = float(cell[3]) * (1e3 if cell[4] else 1)
+                    yield from _at(head, _fio(block, _OPERATIONS[match[1]], speed, iops))
         elif version and (match := _SCORE.search(line)):
-            yield from _score(version, match[1].lower(), float(match[2]))
+            yield from _at(head, _score(version, match[1].lower(), float(match[2])))
         elif mode and len(cells := [cell.strip() for cell in line.split("|")]) in {4, 5}:
-            yield from _network(mode, [_one_line(cell) for cell in cells])
+            yield from _at(head, _network(mode, [_one_line(cell) for cell in cells]))
+
+
+def _at(line: int, rows: Iterator[Row]) -> Iterator[Row]:
+    return ({**row, "line": line} for row in rows)
 
 
 def _fio(block: str, operation: str, bandwidth: float, iops: float) -> Iterator[Row]:
@@ -253,13 +264,12 @@ def _date(text: str, form: str) -> str:
 
 def yabs_formats() -> tuple[OutputFormat, ...]:
     """Return the formats of a result of yabs.sh: its JSON, and what it prints."""
-    line = re.compile(rf"fio Disk Speed Tests|{_NETWORK.pattern}|{_GEEKBENCH.pattern}")
     banner = re.compile(r"#+ +Yet-Another-Bench-Script +#+$")
     return (
         OutputFormat(
             title="YABS JSON", keys=frozenset({"version", "os", "cpu", "net"}), read=_read_output, begun=_BEGUN
         ),
-        OutputFormat(title="YABS text", first=banner, line=line, read=_read_output, begun=_BEGUN),
+        OutputFormat(title="YABS text", first=banner, line=_HEAD, read=_read_output, begun=_BEGUN),
     )
 
 
@@ -271,23 +281,26 @@ def _read_output(text: str, _command: str | None) -> Iterator[ToolOutput]:
         return
     rows = table["figure"]
     found: dict[tuple[str, tuple[tuple[str, str], ...]], list[Figure]] = {}
+    heads: dict[tuple[str, tuple[tuple[str, str], ...]], int] = {}
     for row in rows:
         suite = _SUITES[row["suite"]]
         metric = next((one for one in suite.metrics if one.name == row["metric"]), None)
         if metric is not None:
             key = row["suite"], tuple(sorted(row["parameters"].items()))
             value = convert(row["value"], Unit(row["unit"]), metric.unit)
+            heads.setdefault(key, row.get("line", 0))
             found.setdefault(key, []).append(Figure(metric, value, labels(**row["labels"])))
-    for (suite_id, given), figures in found.items():
+    for key, figures in found.items():
+        suite_id, given = key
         stated = {**dict(given), **(_FILE if suite_id == "fio" else {})}
         known = {parameter.name: parameter for parameter in _SUITES[suite_id].parameters}
         values = {name: known[name].parse(value) for name, value in stated.items() if name in known}
-        yield ToolOutput(suite_id, ParsedTrial(tuple(figures)), values, name=f"YABS {suite_id}")
+        yield ToolOutput(suite_id, ParsedTrial(tuple(figures)), values, name=f"YABS {suite_id}", line=heads[key])
     measured = {row["parameters"].get("block_size") for row in rows}
     blank = [block for block in table["blocks"] if block in BLOCKS and BLOCKS[block] not in measured]
     if blank:
         text = f"fio gave no figure for blocks of {', '.join(dict.fromkeys(blank))}: the cells are blank or 0."
-        yield ToolOutput("fio", ParsedTrial(), name="YABS fio", undecided=text)
+        yield ToolOutput("fio", ParsedTrial(), name="YABS fio", undecided=text, line=min(heads.values(), default=0))
 
 
 _SUITES: Mapping[str, Suite] = {suite.id: suite for suite in (Fio(), Iperf3(), Geekbench())}

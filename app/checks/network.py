@@ -198,14 +198,14 @@ def _over_link(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
 
 
 LOSS = 1.0
-"""Per cent of lost datagrams from which the loss is reported."""
+"""Per cent of lost packets from which the loss is reported."""
 
 
 def _loss(trial: TrialEvidence) -> CheckOutcome | None:
-    lost = [figure.value for figure in trial.all_of("lost")]
-    if not lost or max(lost) < LOSS or not trial.done:
+    worst = max(trial.all_of("lost"), key=lambda figure: figure.value, default=None)
+    if worst is None or worst.value < LOSS or not trial.done:
         return None
-    return CheckOutcome(f"{max(lost):.3g} % of the datagrams were lost.")
+    return CheckOutcome(f"{worst.metric.title}: {worst.value:.3g} %.")
 
 
 def _sent_only(trial: TrialEvidence) -> CheckOutcome | None:
@@ -234,12 +234,12 @@ def _not_over_the_link(trial: TrialEvidence) -> CheckOutcome | NotChecked | None
 
 DATAGRAMS_LOST: TrialCheck = after_check(
     id="datagrams-lost",
-    title="UDP datagrams lost",
-    why="Only the received rate is real. A link or a receiver was too slow.",
-    remedy="Quote the received rate; lower the requested rate until the loss ends to find the capacity.",
+    title="Packet loss",
+    why="Only what was received is measured. A link or a receiver was too slow, or dropped packets.",
+    remedy="Quote what was received; lower a requested rate until the loss ends to find the capacity.",
     source="A university’s network test: 99 Mbit/s sent, 22 % lost.",
     evaluate=_loss,
-    needs="the receiver’s count of datagrams",
+    needs="the count of received packets",
 )
 
 

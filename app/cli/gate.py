@@ -27,6 +27,7 @@ from app.comparison.gate import (
     result_of,
 )
 from app.comparison.gate_report import gate_junit, gate_lines, gate_markdown, gate_to_json
+from app.comparison.sides import refuse_copies
 from app.events import State
 from app.output import WriteError, make_folder, write_whole
 from app.plans.plan import CAP, MAXIMUM_TRIALS, MINIMUM, Plan, Policy, Repetition
@@ -136,6 +137,7 @@ def _of_stored(
     ids = [run for record in records.values() for run in record.summary.ids]
     if len(records) < len(stored) or len(set(ids)) < len(ids):
         raise GateError("--run names the same run twice.", "Name a run once: only another one confirms it.")
+    refuse_copies([one for record in records.values() for one in record.parts or (record,)])
     conditions = parse_conditions(texts, next(iter(records.values())).plan.steps)
     answers = [_answers(workstation, against, run, record, conditions, baseline) for run, record in records.items()]
     return result_of(answers, [record.summary.id for record in records.values()], against)

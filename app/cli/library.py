@@ -239,7 +239,10 @@ def _acknowledged(text: str, step: str | None) -> Acknowledged:
 @json_option("parse")
 @report_errors
 def parse(suite: str, file: Path, *, as_json: bool) -> None:
-    """Parse the output of SUITE's tool in FILE ("-" for standard input) and print its figures."""
+    """Parse the output of SUITE's tool in FILE ("-" for standard input) and print its figures.
+
+    Exit status 1: the output is incomplete, or has no figure that could be read.
+    """
     parsed = parse_output(suite, _read(file))
     if as_json:
         print_json(
@@ -264,7 +267,7 @@ def parse(suite: str, file: Path, *, as_json: bool) -> None:
             click.echo("No figures found.")
         for note in parsed.notes:
             click.echo(plain(f"Note: {note}"))
-    if not parsed.complete:
+    if not (parsed.complete and parsed.figures):
         raise SystemExit(FAILED)
 
 

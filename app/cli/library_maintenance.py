@@ -74,7 +74,10 @@ def pack(workstation: Workstation, *, as_json: bool) -> None:
 @click.option("--reason", required=True, help="Why the runs must stay; shown when a deletion is refused.")
 @json_verb("library-lock")
 def lock(workstation: Workstation, runs: tuple[str, ...], *, reason: str, as_json: bool) -> None:
-    """Lock RUNS: delete, retain and attach --forget refuse them. Runs of a baseline need no lock."""
+    """Lock RUNS: delete, retain and attach --forget refuse them.
+
+    A run of a baseline can go to the bin, and stays part of it there; it is deleted for good only once it is unpinned.
+    """
     locked = workstation.lock(runs, reason)
     if as_json:
         print_json(LockedRuns(locked=locked))

@@ -189,7 +189,10 @@ def _checked_tag(text: str) -> str:
 @click.option("--yes", is_flag=True, help="With --for-good: without confirmation.")
 @json_verb("delete")
 def delete(workstation: Workstation, runs: tuple[str, ...], *, for_good: bool, yes: bool, as_json: bool) -> None:
-    """Put RUNS into the bin; restore takes them out again."""
+    """Put RUNS into the bin; restore takes them out again. Runs of a baseline stay part of it.
+
+    With --for-good a locked run and a run of a baseline are refused.
+    """
     if for_good:
         deleted = _delete_for_good(workstation, runs, yes=yes)
         if as_json:

@@ -255,16 +255,28 @@ class Side:
 
 
 def refuse_repeated(sides: Iterable[Side]) -> None:
-    """Raise CompareError if a step of a run on a host is on several sides, or twice on one: it would count twice."""
-    there = [
-        (run.summary.id, step.name, host)
-        for side in sides
-        for run in side.runs
-        for step in run.plan.steps
-        for host in run.plan.hosts
-    ]
+    """Raise CompareError if a step of a run on a host is on several sides, or twice on one: it would count twice.
+
+    So would imports of the same output.
+    """
+    runs = [run for side in sides for run in side.runs]
+    there = [(run.summary.id, step.name, host) for run in runs for step in run.plan.steps for host in run.plan.hosts]
     if len(set(there)) < len(there):
         raise CompareError("A run cannot be compared with itself.", "Name each run once.")
+    refuse_copies(runs)
+
+
+def refuse_copies(runs: Iterable[RunRecord]) -> None:
+    """Raise CompareError if runs were imported from the same bytes: they are one measurement."""
+    first: dict[tuple[object, ...], str] = {}
+    for run in runs:
+        for step in run.plan.steps if run.read_from is not None else ():
+            other = first.setdefault((run.measurement, step.name), run.summary.id)
+            if other != run.summary.id:
+                raise CompareError(
+                    f"Runs {other} and {run.summary.id} were imported from the same output: they are one run.",
+                    "Name one of them.",
+                )
 
 
 def refuse_duets(sides: Iterable[Side]) -> None:

@@ -179,7 +179,7 @@ def _explained(record: RunRecord, pair: Equivalent, steps: tuple[Step, Step], fo
     """Add the reasons for and against the difference."""
     facts = record.facts_before.get(found.host)
     try:
-        ours, theirs = (step.suite.traits(step.values, facts) for step in steps)
+        ours, theirs = (step.suite.traits(step.whole_values(), facts) for step in steps)
     except (UnknownSuiteError, KeyError):  # a stored step can lack a newer parameter
         return found
     names = (steps[0].suite_id, steps[1].suite_id)

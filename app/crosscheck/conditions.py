@@ -36,7 +36,7 @@ def differing_conditions(steps: tuple[Step, Step], facts: Facts | None) -> tuple
     Loops over memory have no requests: their operations differ by design, and their suites say what that does.
     """
     try:
-        ours, theirs = (step.suite.traits(step.values, facts) for step in steps)
+        ours, theirs = (step.suite.traits(step.whole_values(), facts) for step in steps)
     except (UnknownSuiteError, KeyError):  # a stored step can lack a newer parameter
         return ()
     if not (ours.in_flight and theirs.in_flight):

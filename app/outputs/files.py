@@ -59,7 +59,7 @@ class JudgedFile:
     @property
     def left_over_text(self) -> str:
         """How many lines beside the results were not read, and why; empty if there are none."""
-        why = f"after the first {MOST_OUTPUTS:,} results" if len(self.outputs) >= MOST_OUTPUTS else "of no known tool"
+        why = f"after the first {MOST_OUTPUTS:,} results" if len(self.outputs) >= MOST_OUTPUTS else "of no result"
         return f"{count_text(self.left_over, 'line')} not read: {why}." if self.outputs and self.left_over else ""
 
 

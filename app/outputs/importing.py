@@ -82,7 +82,7 @@ def import_events(
     plan = Plan(
         file.source.name,
         (host,),
-        tuple(test.step for test in tests),
+        tuple(_as_stated(test) for test in tests),
         repetition=Repetition(trials=max(len(test.results) for test in tests)),
     )
     started = (begun or now).isoformat()
@@ -105,6 +105,12 @@ def import_events(
     if whole is not None:
         yield VerdictReached(whole)
     yield RunEnded(run_id, State.DONE)
+
+
+def _as_stated(test: _Test) -> Step:
+    """Return the step of a test with the values that its output or command states: a default may be wrong."""
+    stated = test.results[0].found.output.stated
+    return replace(test.step, values={name: value for name, value in test.step.values.items() if name in stated})
 
 
 def stated_start(outputs: Sequence[JudgedOutput]) -> datetime | None:

@@ -24,7 +24,10 @@ class JudgedFinding(TypedDict):
 
 
 class JudgedResult(TypedDict):
-    """A result in an output, with its verdict. `line` is its first line, `not_checked` has the reasons by check."""
+    """A result in an output, with its verdict. `line` is its first line, `not_checked` has the reasons by check.
+
+    `values` are those that it or its command states.
+    """
 
     format: str
     suite: str
@@ -73,13 +76,14 @@ def _file(one: JudgedFile) -> JudgedFileJson:
 
 
 def _result(one: JudgedOutput) -> JudgedResult:
+    values = one.record.plan.steps[0].values
     return {
         "format": one.found.format,
         "suite": one.found.output.suite_id,
         "line": one.found.first_line,
         "name": one.found.output.name,
         "command_line": one.found.command,
-        "values": dict(one.record.plan.steps[0].values),
+        "values": {name: value for name, value in values.items() if name in one.found.output.stated},
         "trust": one.verdict.trust,
         "summary": one.verdict.summary,
         "deciding": list(one.deciding),

@@ -100,8 +100,8 @@ def _without_assumed(likeliest: JudgedOutput, judged: Sequence[JudgedOutput]) ->
 
 
 _MISSED = re.compile(
-    r"cut off|^Decimal commas|^No \S+ report|^Not the output of|prints no time|both directions|has several tests"
-    r"|gave no result"
+    r"cut off|printed no memory rate|^Decimal commas|^No \S+ report|^Not the output of|prints no time|both directions"
+    r"|has several tests|gave no result"
 )
 """Notes that a parser missed something, of which the tool reports neither that it failed nor that it did no work."""
 

@@ -141,7 +141,8 @@ def _read_lines(lines: Sequence[Line], between: Between) -> Recognition:
         unread += [one for one in results if isinstance(one, UnreadOutput)]
         own += sum(line.is_own or bool(line.command) for line in segment)
         broken += sum(goes_on(line.text, rest.text.strip()) for line, rest in pairwise(segment))
-        left += 0 if results else sum(bool(line.text.strip()) for line in segment)
+        missed = sum(isinstance(one, UnreadOutput) for one in results)
+        left += missed if results else sum(bool(line.text.strip()) for line in segment)
         if len(found) >= MOST_OUTPUTS:
             left += sum(bool(line.text.strip()) for line in watched)
     return Recognition(

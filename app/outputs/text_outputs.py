@@ -3,6 +3,7 @@
 import itertools
 import re
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -18,10 +19,12 @@ from app.outputs.tool_lines import (
     commands_of_tools,
     has_own,
     is_loop,
+    tools_with,
 )
 from suites.command.program_rules import name_of
 from suites.outputs import CACHE_DROPPED, OutputFormat, ToolOutput
 from suites.tool_messages import printable_message
+from suites.vocab import Labels
 
 AROUND = 200
 """Lines before the first and after the last line of a tool that may state something about its output."""
@@ -190,7 +193,7 @@ def _passes(segment: Sequence[SegmentLine]) -> list[list[SegmentLine]]:
     parts: list[list[SegmentLine]] = []
     shapes: list[list[str]] = []
     for line in own:
-        shape = " ".join(_NUMBER.sub("0", line.text).split())
+        shape = _shape(line)
         if not parts or shape == shapes[0][0]:
             parts.append([])
             shapes.append([])
@@ -199,18 +202,58 @@ def _passes(segment: Sequence[SegmentLine]) -> list[list[SegmentLine]]:
     return parts if len(parts) > 1 and all(each == shapes[0] for each in shapes) else []
 
 
+def _shape(line: SegmentLine) -> str:
+    """Return a line without its numbers."""
+    return " ".join(_NUMBER.sub("0", line.text).split())
+
+
 def read_passes(
     segment: Sequence[SegmentLine], command: str, notes: SegmentNotes, between: Between
 ) -> list[FoundOutput | UnreadOutput]:
-    """Return the results of a segment, below a loop one for each pass from which only the same lines are shown."""
+    """Return the results of a segment, one for each pass of a command from which only the same lines are shown."""
     whole = list(read_segment(segment, command, notes, between))
-    if not is_loop(command) or any(isinstance(one, FoundOutput) and one.output.parsed.complete for one in whole):
+    found = [one for one in whole if isinstance(one, FoundOutput)]
+    if any(one.output.parsed.complete or not (is_loop(command) or _is_printed(one)) for one in found):
         return whole
     parts = _passes(segment)[:MOST_OUTPUTS]
     after = SegmentNotes(notes.later, notes.later)
     read = [list(read_segment(part, command, after if at else notes, between)) for at, part in enumerate(parts)]
     each = [one for results in read for one in results if isinstance(one, FoundOutput) and _is_printed(one)]
-    return [*each] if len(each) == len(parts) > len(whole) else whole
+    overwritten = _values(found) <= _values(each) and _figures(each).isdisjoint(_figures(found))  # not a sum, no rows
+    if len(each) == len(parts) > len(found) and (is_loop(command) or overwritten):
+        return [*each]
+    return [*whole, *_overwritten(segment, found, between)]
+
+
+def _figures(found: Iterable[FoundOutput]) -> set[tuple[str, Labels, int]]:
+    """Return the figures of results, each by its name, its labels and how many there are of it."""
+    counts = Counter((figure.metric.name, figure.labels) for one in found for figure in one.output.parsed.figures)
+    return {(*figure, count) for figure, count in counts.items()}
+
+
+def _values(found: Iterable[FoundOutput]) -> set[float]:
+    return {figure.value for one in found for figure in one.output.parsed.figures}
+
+
+def _overwritten(
+    segment: Sequence[SegmentLine], found: Sequence[FoundOutput], between: Between
+) -> Iterator[UnreadOutput]:
+    """Yield each line whose figure is in no result, because a later line like it has the figure that was read."""
+    alike: dict[str, list[SegmentLine]] = {}
+    for line in segment[:MOST_COUNTED] if found else ():
+        if line.is_own and not line.command:
+            alike.setdefault(_shape(line), []).append(line)
+    for *earlier, last in alike.values():
+        if not earlier or not _values(_alone(last, between)) <= _values(found):
+            continue
+        for line in earlier:
+            if _values(alone := _alone(line, between)) - _values(found):
+                yield UnreadOutput(alone[0].format, Line(line.number, line.text.strip()))
+
+
+def _alone(line: SegmentLine, between: Between) -> list[FoundOutput]:
+    """Return the results of a line by itself."""
+    return [one for one in read_segment([line], "", SegmentNotes(), between) if isinstance(one, FoundOutput)]
 
 
 def _is_printed(one: FoundOutput) -> bool:
@@ -246,13 +289,20 @@ def read_segment(
         begun_at = best.format.begun(best.text)
         command = command if command_of_tool(command, formats()[best.format]) else ""
         left_out = (*left_out, *_left_out(segment[at[0] : at[-1]], best.format))
-        own_at = [index for index, line in enumerate(best.near) if line.is_own]
+        own_at = [index for index, line in enumerate(best.near) if line.is_own and best.format.has(line.text.strip())]
         for number, one in enumerate(best.results):
             texts = (*left_out, *one.parsed.notes, *(notes.later if number else notes.first))
             parsed = replace(one.parsed, complete=one.parsed.complete and not left_out, notes=texts)
             at_line = own_at[min(bisect_left(own_at, one.line), len(own_at) - 1)]
             read = replace(one, begun=begun_at, parsed=parsed, line=at_line)
             yield FoundOutput(best.format.title, read, best.text, best.near[at_line].number, command)
+        tool, own = formats()[best.format], (segment[index] for index in at[:MOST_COUNTED])
+        others = [line for line in own if not (best.format.has(line.text.strip()) or tool in tools_with(line.text))]
+        rest = [*read_segment(others, "", SegmentNotes(), between)]  # as in a table, or of what ran beside it
+        if any(isinstance(one, FoundOutput) for one in rest):
+            yield from rest
+        else:
+            yield from (UnreadOutput(best.format.title, Line(each.number, each.text.strip())) for each in others)
     elif max(one.score[-1] for one in readings) > 1 or first.begun:
         likeliest = max(readings, key=lambda one: one.score[-1])
         yield UnreadOutput(likeliest.format.title, Line(first.number, first.text.strip()), likeliest.notes)

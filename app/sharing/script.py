@@ -8,6 +8,7 @@ from app.plans.plan import host_label
 from app.records import RunRecord
 from app.runs.delivery import content_of
 from suites.base import Command, Purpose, directories_of
+from suites.errors import BenchwrightError
 from suites.host_files import HostFile
 
 _NO_DIRECTORY = '"${TMPDIR:-/tmp}"'
@@ -38,9 +39,18 @@ def script_text(record: RunRecord) -> str:
     """Return the commands of the first trial of each step as a POSIX shell script, repeated as often as it was planned.
 
     Commands of a peer are comments: they run on another host. Files that this computer copied or built are required
-    beside the script's commands unless their content is known.
+    beside the script's commands unless their content is known. A step without a stored command is named when it runs.
+
+    Raises BenchwrightError if no step has a command.
     """
     summary = record.summary
+    known = [one.trial for one in record.trials if one.trial.commands]
+    trials = {step.name: next((one for one in known if one.step == step.name), None) for step in record.plan.steps}
+    if not any(trials.values()):
+        reason = "the imported output states none" if record.read_from is not None else "no trial was started"
+        raise BenchwrightError(
+            f"No command is stored for {', '.join(trials)}: {reason}.", "Choose a run with commands (benchwright show)."
+        )
     lines = [
         "#!/bin/sh",
         f"# {_line(record.plan.name)}: run {summary.id}, on {_line(', '.join(map(host_label, record.plan.hosts)))}",
@@ -49,8 +59,11 @@ def script_text(record: RunRecord) -> str:
         _HEAD % record.plan.repetition.trials,
     ]
     for step in record.plan.steps:
-        trial = next((one.trial for one in record.trials if one.trial.step == step.name and one.trial.commands), None)
-        if trial is not None:
+        trial = trials[step.name]
+        if trial is None:
+            missing = shlex.quote(f"Not repeated: {_line(step.name)}: no command is stored for it.")
+            lines += [f"# {_line(step.name)}", f"echo {missing} >&2", ""]
+        else:
             version = f" ({_line(trial.tool_version)})" if trial.tool_version else ""
             where = next(iter(directories_of(step.suite, step.on(trial.host).whole_values())), "")
             lines += [f"# {_line(step.name)}{version}", f"enter {shlex.quote(where) if where else _NO_DIRECTORY}"]

@@ -55,7 +55,8 @@ def write(connection: Connection, run_id: str, record: RunRecord | None = None) 
     if headline["headline"] != own["headline"]:
         connection.execute(update(schema.runs).where(runs.id == run_id).values(headline=headline["headline"]))
     _write_metrics(connection, run_id, record, figures)
-    steps = to_text([_configuration(connection, step) for step in record.plan.steps])
+    imported = record.read_from is not None
+    steps = to_text([_configuration(connection, step, stated_only=imported) for step in record.plan.steps])
     row = {
         **own,
         **_platform(record),
@@ -193,9 +194,9 @@ def _joined(texts: Iterable[str | None]) -> str:
     return ", ".join(dict.fromkeys(filter(None, texts)))
 
 
-def _configuration(connection: Connection, step: Step) -> int:
-    """Return the row id of a step's configuration; insert it if new."""
-    rows = list(_value_rows(step))
+def _configuration(connection: Connection, step: Step, *, stated_only: bool) -> int:
+    """Return the row id of a step's configuration, or of the values in it that are stated; insert it if new."""
+    rows = list(_value_rows(step, stated_only=stated_only))
     described = to_text([step.suite_id, step.partner, [[row["name"], row["value"]] for row in rows]])
     digest = hashlib.sha256(described.encode()).hexdigest()
     table = schema.configurations
@@ -213,10 +214,11 @@ def _configuration(connection: Connection, step: Step) -> int:
     return number
 
 
-def _value_rows(step: Step) -> Iterator[dict[str, Any]]:
+def _value_rows(step: Step, *, stated_only: bool) -> Iterator[dict[str, Any]]:
     """Yield the values of a step with their tokens; those of an unknown suite as they are stored."""
     try:
-        values, parameters = step.whole_values(), {one.name: one for one in step.suite.parameters}
+        values = dict(step.values) if stated_only else step.whole_values()
+        parameters = {one.name: one for one in step.suite.parameters}
     except UnknownSuiteError:
         values, parameters = dict(step.values), {}
     peer: dict[str, Value] = {} if step.peer is None else {"peer": step.peer}

@@ -236,9 +236,12 @@ class Dd(Suite):
                 )
                 for one in reader(part, command):
                     notes = (*one.parsed.notes, *without_disk(command or ""))
-                    values = {**one.stated, **_blocks_copied(one, command)}
+                    values, left = {**one.stated, **_blocks_copied(one, command)}, dict(one.unstated)
+                    if "block_size" not in values and (size := _bytes_copied(one.parsed)) and "count" in values:
+                        del values["count"]  # it follows from the default block
+                        left |= {"block_size": (TUNED_BLOCK,), "count": (max(1, size // TUNED_BLOCK),)}
                     parsed = replace(one.parsed, notes=notes)
-                    yield replace(one, parsed=parsed, stated=values, line=before + one.line)
+                    yield replace(one, parsed=parsed, stated=values, unstated=left, line=before + one.line)
                 before += part.count("\n")
 
         first = re.compile(r"\d{1,18}\+\d{1,18} records in$")

@@ -376,6 +376,7 @@ _FIRST = re.compile(
 )
 _LINE = re.compile(
     r"W[RC]\w{2,12}( +\d+){4} +[\d.]+ +\S+$|\|\|Ax-b\|\||Residual checks|\d+ +\d+ +\d+( +[\d.]+){2} .*(?:pass|fail)$"
+    r"|Number of threads: \d+$"
 )
 
 

@@ -18,7 +18,7 @@ MEAN = time_metric("round_trip_mean", "Mean round trip", unit=Unit.MILLISECOND)
 SHORTEST = time_metric("round_trip_min", "Shortest round trip", 0, Unit.MILLISECOND)
 LONGEST = time_metric("round_trip_max", "Longest round trip", 100, Unit.MILLISECOND)
 DEVIATION = time_metric("round_trip_deviation", "Deviation of the round trips", unit=Unit.MILLISECOND)
-LOST = Metric("lost", "Packets lost", Unit.PERCENT, Better.LOWER, MetricKind.SHARE, most=100)
+LOST = Metric("lost", "ICMP echo packets lost", Unit.PERCENT, Better.LOWER, MetricKind.SHARE, most=100)
 
 _N = r"\d{1,9}(?:[.,]\d{1,6})?"
 _HEAD = re.compile(r"PING (?P<target>\S{1,253}) \(.{1,80}\):? \d{1,6}(?:\(\d{1,6}\))? (?:data )?bytes")

@@ -445,3 +445,24 @@ def test_a_missing_folder_of_a_report_is_created(store: Store, tmp_path: Path) -
 
 def gated(store: Store, *words: str) -> Result:
     return CliRunner().invoke(benchwright, ["--store", str(store.path), "gate", *words])
+
+
+def test_copies_of_one_output_are_no_two_runs(store: Store, tmp_path: Path) -> None:
+    library, output = ["--store", str(store.path)], tmp_path / "cpu.txt"
+    rates = [5125.12 * (1 + 0.0001 * number) for number in range(7)]
+
+    def imported(factor: float, *options: str) -> str:
+        output.write_text("\n".join(SYSBENCH.replace("5125.12", f"{factor * rate:.2f}") for rate in rates))
+        ran = CliRunner().invoke(benchwright, [*library, "import", str(output), "--json", *options])
+        return str(json.loads(ran.stdout)["imported"][0]["run"])
+
+    baseline, slow, copy, other = imported(1), imported(0.8), imported(0.8, "--again", "--host=b"), imported(0.801)
+    words = ("--against", baseline, "--fail-if", "events_per_second worse by 5 %", "--run")
+    for twice in ((*words, slow, "--run", copy), (*words, f"{slow},{copy}"), (*words, imported(1, "--again"))):
+        found = gated(store, *twice)
+        assert (found.exit_code, found.stdout) == (2, ""), twice
+        assert MESSAGES["copies"] in found.stderr
+    compared = CliRunner().invoke(benchwright, [*library, "compare", baseline, f"{slow},{copy}"])
+    assert compared.exit_code == 2
+    assert MESSAGES["copies"] in compared.stderr
+    assert gated(store, *words, slow, "--run", other).exit_code != 2

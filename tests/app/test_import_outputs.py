@@ -134,8 +134,10 @@ def test_a_folder_is_imported_and_what_is_no_output_is_named(tmp_path: Path) -> 
 
 def test_imported_outputs_are_a_baseline_and_compare(tmp_path: Path) -> None:
     library = tmp_path / "runs.sqlite3"
+    again = tmp_path / "again.txt"
+    again.write_text(CPU.read_text().replace("total time:  ", "total time: "))
     imported(library, str(CPU), "--baseline", "old machine")
-    (one,) = imported(library, str(CPU), "--again")
+    (one,) = imported(library, str(again))
     compared = json.loads(call(library, "compare", "--json", "old machine", one["run"]).stdout)
     assert compared
 
@@ -304,3 +306,36 @@ def test_a_full_disk_names_the_files_that_are_not_imported(tmp_path: Path, monke
     monkeypatch.setattr(Recorder, "_write", full)
     ran = call(tmp_path / "runs.sqlite3", "import", *(str(tmp_path / name) for name in ("a.txt", "b.txt", "c.txt")))
     assert MESSAGES["a_full_disk_names_the_files"] in " ".join(ran.output.split())
+
+
+def test_only_values_that_an_output_states_are_its_parameters(tmp_path: Path) -> None:
+    library, output = tmp_path / "runs.sqlite3", tmp_path / "dd.txt"
+    output.write_text("4294967296 bytes (4.3 GB, 4.0 GiB) copied, 21.5 s, 200 MB/s\n")
+    (one,) = imported(library, str(output))
+    shown = json.loads(call(library, "show", "--json", one["run"]).stdout)
+    (listed,) = json.loads(call(library, "list", "--json").stdout)
+    (judged,) = json.loads(call(library, "judge", "--json", str(output)).stdout)["files"]
+    assert [step["values"] for step in shown["plan"]["steps"]] == [{}]
+    assert listed["parameters"] == [{}]
+    assert [result["values"] for result in judged["results"]] == [{}]
+    output.write_text(f"$ dd if=/dev/urandom of=t bs=1M oflag=direct count=4096\n{output.read_text()}")
+    (two,) = imported(library, str(output))
+    listed = next(each for each in json.loads(call(library, "list", "--json").stdout) if each["id"] == two["run"])
+    assert listed["parameters"][0] | {"input": "/dev/urandom", "block_size": "1 MiB"} == listed["parameters"][0]
+
+
+def test_a_script_of_an_output_without_its_command_is_refused(tmp_path: Path) -> None:
+    library, script, output = (tmp_path / name for name in ("runs.sqlite3", "run.sh", "two.txt"))
+    (one,) = imported(library, str(CPU))
+    refused = call(library, "export", one["run"], "--script", str(script))
+    assert (refused.exit_code, script.exists()) == (2, False)
+    assert MESSAGES["no_command"] in refused.stderr
+    output.write_text(
+        f"{CPU.read_text()}\n$ dd if=/dev/zero of=t bs=1M count=1024\n"
+        "1073741824 bytes (1.1 GB, 1.0 GiB) copied, 1.2 s, 895 MB/s\n"
+    )
+    (two,) = imported(library, str(output))
+    assert call(library, "export", two["run"], "--script", str(script)).exit_code == 0
+    printed = [line for line in script.read_text().splitlines() if line.startswith("echo ")]
+    assert len(printed) == 1
+    assert "sysbench-cpu" in printed[0]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.outputs.files import judged_bytes
-from app.outputs.judging import JudgedOutput
+from app.outputs.judging import JudgedOutput, is_not_read
 from app.outputs.recognition import recognise
 from suites.outputs import CACHE_DROPPED
 from suites.verdict import Trust
@@ -915,3 +915,66 @@ def test_a_stress_ng_without_a_stated_time_did_not_end_early() -> None:
 
     assert "ended-early" not in ids(only(text)) | ids(only(f"$ stress-ng --stream 1 --stream-ops 9\n{text}"))
     assert "ended-early" in ids(only(f"$ stress-ng --stream 1 -t 60\n{text}"))
+
+
+@pytest.mark.parametrize(("line", "name"), [
+    ("    events per second:  {}", "events_per_second"),
+    ("    reads/s:                      {}", "iops"),
+    ("tps = {} (without initial connection time)", "transactions_per_second"),
+])  # fmt: skip
+@pytest.mark.parametrize("between", ["", "Server B:\n"])
+def test_each_rate_line_alone_is_a_result(line: str, name: str, between: str) -> None:
+    found = outputs(between.join(f"{line.format(rate)}\n" for rate in (1234.5, 2345.6, 2345.6)))
+    assert [value(one, name) for one in found] == [1234.5, 2345.6, 2345.6]
+
+
+def test_a_rate_line_that_another_one_replaces_is_counted_as_not_read() -> None:
+    text = "events per second: 1034.00\nServer C:\nevents per second: 333.00\ntotal time: 10.0004s\n"
+    read = recognise(text)
+    assert [figure.value for one in read.found for figure in one.output.parsed.figures] == [333.0, 10.0004]
+    assert read.left_over == 1
+
+
+def test_a_row_of_another_tool_in_a_table_is_a_result_or_not_read() -> None:
+    rows = (
+        "`4294967296 bytes (4.3 GB, 4.0 GiB) copied, 21.5 s, 200 MB/s`",
+        "`[  5]   0.00-10.00  sec  1.09 GBytes   937 Mbits/sec                  receiver`",
+        "`Requests/sec:  14321.10`",
+    )
+    whole = judged_bytes("table", "".join(f"| test | {row} |\n" for row in rows).encode())
+    assert [one.found.output.suite_id for one in whole.outputs] == ["dd", "iperf3"]
+    assert whole.left_over == 1
+
+
+def test_another_stressor_of_stress_ng_is_not_read() -> None:
+    line = "stress-ng: metrc: [9] cpu                7844      5.00      4.45      0.04      1568.61        1746.22\n"
+    one = only(f"stress-ng: info:  [9] setting to a 5 second run per stressor\n{line}"
+               "stress-ng: info:  [9] successful run completed in 5.01s\n")  # fmt: skip
+    assert is_not_read(one.found.output.parsed)
+    assert one.verdict.trust is Trust.UNDECIDED
+
+
+def test_a_block_size_that_a_long_copy_does_not_state_is_no_finding() -> None:
+    one = only("4294967296 bytes (4.3 GB, 4.0 GiB) copied, 21.5 s, 200 MB/s\n")
+    assert "small-blocks" not in ids(one)
+    assert {"block_size", "count"}.isdisjoint(one.found.output.stated)
+
+
+def test_lost_packets_of_ping_are_no_datagrams() -> None:
+    one = only("20 packets transmitted, 15 received, 25% packet loss, time 19027ms\n"
+               "rtt min/avg/max/mdev = 10.1/14.2/15.3/0.4 ms\n")  # fmt: skip
+    (finding,) = (each for each in one.verdict.findings if each.id == "datagrams-lost")
+    assert "ICMP echo packets" in finding.measured
+    assert "atagram" not in f"{finding.title} {finding.measured} {finding.why} {finding.remedy}"
+
+
+def test_each_test_of_redis_has_its_name_in_every_format() -> None:
+    summary = (
+        "====== {} ======\n  100000 requests completed in 0.74 seconds\n  50 parallel clients\n\nSummary:\n"
+        "  throughput summary: {} requests per second\n"
+    )
+    for text in (
+        summary.format("SET", 134952.77) + summary.format("GET", 142045.45),
+        "SET: 134952.77 requests per second\nGET: 142045.45 requests per second\n",
+    ):
+        assert [one.record.plan.steps[0].name for one in outputs(text)] == ["redis SET", "redis GET"]

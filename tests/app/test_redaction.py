@@ -322,7 +322,12 @@ def test_no_canary_of_others_is_in_any_export(workstation: Workstation, elsewher
     for run in elsewhere:
         out = tmp_path / f"out-{run}"
         out.mkdir()
-        given = [word for kind in (*several, "ticket", "script") for word in (f"--{kind}", str(out / f"x.{kind}"))]
+        commands = any(one.trial.commands for one in workstation.load(run).trials)
+        given = [
+            word
+            for kind in (*several, "ticket", *["script"] * commands)
+            for word in (f"--{kind}", str(out / f"x.{kind}"))
+        ]
         if run == elsewhere[-1]:
             given += ["--hyperfine", str(out / "x.hyperfine")]
         ran = benchwright("--store", library, "export", run, "--redact", *given)

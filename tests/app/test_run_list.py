@@ -235,6 +235,7 @@ def test_columns_groups_and_differences(workstation: Workstation) -> None:
     ]
     assert values == sorted(values, key=lambda value: -(value or 0))
     assert metric_column(library.metrics["iops"], {}).text(rows[0]) == ""
+    assert metric_column(library.metrics["iops"], {}).title == library.metrics["iops"].title
     for by in GROUPINGS:
         assert sum(len(group.rows) for group in grouped(rows, by)) == len(rows)
     assert [group.title for group in grouped(rows, "series")] == ["no series"]

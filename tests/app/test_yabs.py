@@ -217,3 +217,10 @@ def test_a_printed_count_has_the_half_unit_of_its_last_digit(rate: str, ios: str
     rows = ROWS.replace("4k ", "1m ", 1).replace("MB/s", "GB/s").format(rate, ios)
     first = judged_bytes("paste", (HEAD.format("v2025-04-20") + rows).encode()).outputs[0]
     assert ("rate-against-block" not in {one.id for one in first.verdict.findings}) == agrees
+
+
+def test_each_result_has_the_line_of_its_table() -> None:
+    lines = PRINTED.read_text().splitlines()
+    for one in judged_bytes("yabs", PRINTED.read_bytes()).outputs:
+        tool = one.found.output.suite_id
+        assert tool in lines[one.found.first_line - 1].lower()
