@@ -24,6 +24,8 @@ _INVISIBLE = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\u200b-\u200f\u2060\ufeff]")
 EVERY = 20_000
 _RETURNS = re.compile(r"\r+\n")
 _WITHIN_LINE = re.compile(r"[\r\v\f]")
+_INTERRUPT = "^C"
+"""What a terminal shows of Ctrl-C, before the next line of the tool."""
 _SPACES = re.compile(r"[\u00a0\u2000-\u200a\u202f\u205f\u3000]")
 _QUOTE = re.compile(r"[ \t]{0,8}(?:>[ \t]?)+")
 _ENDING = re.compile(r"(?:[ \t]*<br ?/?>|[ \t]{2,}\|)$")
@@ -82,7 +84,7 @@ def lines_of(text: str, between: Callable[[], None] = lambda: None) -> list[Line
     for number, line in enumerate(whole, 1):
         if number % EVERY == 1:
             between()
-        parts = [_INVISIBLE.sub("", part) for part in _WITHIN_LINE.split(line)]
+        parts = [_INVISIBLE.sub("", part).removeprefix(_INTERRUPT) for part in _WITHIN_LINE.split(line)]
         lines += [Line(number, part.rstrip(), len(part) - len(part.rstrip())) for part in parts]
     return _of_mail(lines)
 
