@@ -970,3 +970,32 @@ def test_ctrl_c_before_a_row_of_iperf3_hides_neither_it_nor_that_it_ended_early(
     assert value(one, "throughput") == 960e6
     assert "output-incomplete" in ids(one)
     assert "the client has terminated" in one.found.output.parsed.notes[0]
+
+
+FULL = """$ dd if={source} of={target} bs=1M {operands}oflag=direct
+{error}2901+0 records in
+2900+0 records out
+3040870400 bytes (3.0 GB, 2.8 GiB) copied, 9.1 s, 334 MB/s
+"""
+
+
+@pytest.mark.parametrize("path", ["dd", "/usr/bin/dd"])
+@pytest.mark.parametrize("words", ["error writing ‘/mnt/a’: No space left on device", "/mnt/a: Input/output error"])
+def test_an_error_that_ended_dd_is_a_finding_at_its_own_result(path: str, words: str) -> None:
+    error = f"{path}: {words}\n"
+    before, failed = outputs(
+        FULL.format(source="/dev/zero", target="/mnt/b", operands="", error="")
+        + FULL.format(source="/dev/zero", target="/mnt/a", operands="", error=error)
+    )
+    assert "errors-in-output" not in ids(before)
+    assert "errors-in-output" in ids(failed)
+    assert only(error + FULL.partition("{error}")[2]).verdict.trust is Trust.DOUBTFUL
+
+
+def test_dd_that_copied_fewer_blocks_than_its_endless_source_has_ended_early() -> None:
+    zeros, file = (
+        only(FULL.format(source=source, target="/mnt/a", operands="count=10240 ", error=""))
+        for source in ("/dev/zero", "/mnt/source")
+    )
+    assert "copied-in-part" in ids(zeros)
+    assert "copied-in-part" not in ids(file)  # the source may end there
