@@ -44,16 +44,17 @@ _WRAPPED = range(56, 90)
 class Line:
     """A line of a text, and its number there, from 1. Lines that were made of one have its number.
 
-    `blanks` are those that its end had.
+    `blanks` are those that its end had, `depth` the marks of mail quoting at its beginning.
     """
 
     number: int
     text: str
     blanks: int = 0
+    depth: int = 0
 
     def with_text(self, text: str) -> "Line":
         """Return the line with another text; itself if it is the same."""
-        return self if text == self.text else Line(self.number, text, self.blanks)
+        return self if text == self.text else Line(self.number, text, self.blanks, self.depth)
 
     @property
     def width(self) -> int:
@@ -91,13 +92,13 @@ def lines_of(text: str, between: Callable[[], None] = lambda: None) -> list[Line
 
 def plain(lines: Sequence[Line]) -> list[Line]:
     """Return `lines` without mail quoting, fences and the borders of panes, which no tool prints."""
-    return _without_panes([line.with_text(_unquoted(line.text)) for line in lines])
+    return _without_panes([_unquoted(line) for line in lines])
 
 
-def _unquoted(line: str) -> str:
-    if line.lstrip(" \t").startswith(">"):
-        line = _QUOTE.sub("", line, count=1)
-    return "" if line.lstrip(" \t")[:3] in _FENCES and _FENCE.fullmatch(line) else line
+def _unquoted(line: Line) -> Line:
+    if line.text.lstrip(" \t").startswith(">") and (quote := _QUOTE.match(line.text)):
+        line = Line(line.number, line.text[quote.end() :], line.blanks, quote[0].count(">"))
+    return line.with_text("") if line.text.lstrip(" \t")[:3] in _FENCES and _FENCE.fullmatch(line.text) else line
 
 
 def without_endings(lines: Sequence[Line]) -> list[Line]:

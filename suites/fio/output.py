@@ -266,7 +266,7 @@ class FioParser:
                 yield "Terse percentiles are read as completion latency; with lat_percentiles=1 it is total latency."
         report = self._report or text
         if report is not None and any(one.apart for job in report.jobs for one in job.latencies):
-            yield "Percentiles of each clone of a job (numjobs) are not read: use group_reporting or json+ to pool them."
+            yield "Percentiles of clones (numjobs) cannot be pooled: use group_reporting or json+."
         if len(self._samples) >= MAXIMUM_SAMPLES:
             yield f"Only the first {MAXIMUM_SAMPLES} samples were kept."
         yield from (note for job in (self._report.jobs if self._report else ()) if (note := steady_note(job)))

@@ -468,7 +468,9 @@ class TextReader:
         if kind == _OF_SENDER:
             self.transcript.summarise_sent(row)
         elif kind == _INTERVAL:
-            before = next((one for one in reversed(self.transcript.intervals.rows) if one.direction == row.direction), None)
+            before = next(
+                (one for one in reversed(self.transcript.intervals.rows) if one.direction == row.direction), None
+            )
             self.transcript.repeated |= row == before
             return self.transcript.intervals.add(row)
         else:
