@@ -6,6 +6,7 @@ import quopri
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from suites.strict_json import read_json
 
@@ -383,22 +384,58 @@ def _is_full(before: Line, line: Line, widest: int) -> bool:
 
 
 FEWEST_CUT = 2
-"""Lines as wide as a terminal, after which it has cut the longer ones."""
+"""Lines as wide as a terminal or a folded text, after which it has cut the longer ones."""
+
+
+def cut_at(lines: Sequence[Line], has_own: Callable[[str], bool]) -> int:
+    """Return the characters at which longer lines were cut, also within words (fold -w); 0 if none were.
+
+    No line is wider, few end where a word did not fit, and no rule is as wide; two or more of those joined are lines of
+    a tool.
+    """
+    widest = max((line.width for line in lines), default=0)
+    cut = sum(line.width == widest for line in lines)
+    if widest not in _FOLDED or cut < FEWEST_CUT:
+        return 0
+    pairs = ((line, after) for line, after in pairwise(lines) if line.width < widest and not has_own(after.text))
+    if sum(_is_full(line, after, widest) for line, after in pairs) > cut or any(
+        line.width == widest and _RULE.fullmatch(line.text) and not _RULE.fullmatch(after.text.strip())
+        for line, after in pairwise(lines)
+    ):
+        return 0
+    joins, within = 0, False
+    for number, parts in _cut_lines(lines, has_own, widest):
+        if number > 1 and has_own("".join(parts)):
+            joins += number - 1
+            within = within or any(not (one[-1:] + other[:1]).count(" ") for one, other in pairwise(parts))
+    return widest if joins >= FEWEST_CUT and within else 0
+
+
+def _cut_lines(lines: Sequence[Line], has_own: Callable[[str], bool], widest: int) -> Iterator[tuple[int, list[str]]]:
+    """Yield the number of lines that each line was cut into, and their texts."""
+    parts: list[str] = []
+    goes_on = False
+    for line in lines:
+        if parts and not (goes_on and line.width and not has_own(line.text)):
+            yield len(parts), parts
+            parts = []
+        parts.append(line.text + " " * line.blanks)
+        goes_on = line.width == widest
+    if parts:
+        yield len(parts), parts
 
 
 def uncut(lines: Sequence[Line], has_own: Callable[[str], bool]) -> list[Line]:
-    """Return `lines` with each that is as wide as the terminal joined with the next one, which continues it."""
-    widest = max((len(line.text) for line in lines), default=0)
-    if widest < _WRAPPED[0] or sum(len(line.text) == widest for line in lines) < FEWEST_CUT:
+    """Return `lines` with each that was cut at the width of all joined with the next one, which continues it."""
+    widest = max((line.width for line in lines), default=0)
+    if widest < _FOLDED[0] or sum(line.width == widest for line in lines) < FEWEST_CUT:
         return list(lines)
     found: list[Line] = []
-    goes_on = False
-    for line in lines:
-        if goes_on and not has_own(line.text):
-            found[-1] = found[-1].with_text(found[-1].text + line.text)
-        else:
-            found.append(line)
-        goes_on = len(line.text) == widest
+    at = 0
+    for number, parts in _cut_lines(lines, has_own, widest):
+        text = "".join(parts)
+        found.append(replace(lines[at], text=text.rstrip(), blanks=len(text) - len(text.rstrip())))
+        at += number
     return found
 
 
