@@ -387,28 +387,34 @@ FEWEST_CUT = 2
 """Lines as wide as a terminal or a folded text, after which it has cut the longer ones."""
 
 
-def cut_at(lines: Sequence[Line], has_own: Callable[[str], bool]) -> int:
-    """Return the characters at which longer lines were cut, also within words (fold -w); 0 if none were.
+_LABELLED = re.compile(r"\s{2,}[^\W\d_][\w /()%-]{1,40}\s*:\s*\S.*")
+"""An indented name and its value: no part of another line."""
+_OF_RULE = re.compile(r"[-=*_~# ]+")
 
-    No line is wider, few end where a word did not fit, and no rule is as wide; two or more of those joined are lines of
-    a tool.
+
+def cut_at(lines: Sequence[Line], has_own: Callable[[str], bool]) -> tuple[int, bool]:
+    """Return the characters at which longer lines were cut, also within words (fold -w), and whether that is certain.
+
+    0 if none were. No line is wider, few end where a word did not fit, and no rule is as wide; two or more of those
+    joined are lines of a tool. It is certain if some were cut within a word, others at a blank.
     """
     widest = max((line.width for line in lines), default=0)
     cut = sum(line.width == widest for line in lines)
     if widest not in _FOLDED or cut < FEWEST_CUT:
-        return 0
-    pairs = ((line, after) for line, after in pairwise(lines) if line.width < widest and not has_own(after.text))
-    if sum(_is_full(line, after, widest) for line, after in pairs) > cut or any(
-        line.width == widest and _RULE.fullmatch(line.text) and not _RULE.fullmatch(after.text.strip())
-        for line, after in pairwise(lines)
+        return 0, False
+    pairs = list(pairwise(lines))
+    nearly = (_is_full(one, after, widest) for one, after in pairs if one.width < widest and not has_own(after.text))
+    if sum(nearly) > cut or any(
+        one.width == widest and _RULE.fullmatch(one.text) and not _OF_RULE.fullmatch(after.text) for one, after in pairs
     ):
-        return 0
-    joins, within = 0, False
+        return 0, False
+    at_blank = []
     for number, parts in _cut_lines(lines, has_own, widest):
-        if number > 1 and has_own("".join(parts)):
-            joins += number - 1
-            within = within or any(not (one[-1:] + other[:1]).count(" ") for one, other in pairwise(parts))
-    return widest if joins >= FEWEST_CUT and within else 0
+        whole = "".join(parts)
+        if number > 1 and (has_own(whole) or _LABELLED.fullmatch(whole)):
+            at_blank += [" " in one[-1:] + other[:1] for one, other in pairwise(parts)]
+    is_cut = len(at_blank) >= FEWEST_CUT and not all(at_blank)
+    return (widest, any(at_blank)) if is_cut else (0, False)
 
 
 def _cut_lines(lines: Sequence[Line], has_own: Callable[[str], bool], widest: int) -> Iterator[tuple[int, list[str]]]:
@@ -416,7 +422,8 @@ def _cut_lines(lines: Sequence[Line], has_own: Callable[[str], bool], widest: in
     parts: list[str] = []
     goes_on = False
     for line in lines:
-        if parts and not (goes_on and line.width and not has_own(line.text)):
+        alone = not line.width or has_own(line.text) or _LABELLED.fullmatch(line.text)
+        if parts and (not goes_on or alone):
             yield len(parts), parts
             parts = []
         parts.append(line.text + " " * line.blanks)

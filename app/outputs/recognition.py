@@ -73,10 +73,16 @@ def _best_reading(lines: Sequence[Line], between: Between) -> _Reading:
             best = _Reading(read, changed, way) if joined or read.score > best.read.score else best
         return changed
 
-    width = cut_at(without_endings(unframed), _stands_alone)
-    if is_cut := bool(width):
+    width, is_cut = cut_at(without_endings(unframed), _stands_alone)
+    doubted = False
+    if width:
+        if not is_cut:
+            better(unframed, (_unframed, _rejoined))
+        spaced, is_cut = best.read, True
         better(unframed, (_unframed, _uncut))
         is_cut = False
+        alike = spaced.score == best.read.score and spaced.values != best.read.values
+        doubted = alike or best.way == (_unframed,)
     if not best.read.is_whole:
         better(best.lines, (*best.way, _bare))
     if not best.read.is_whole and (decoded := better(lines, (_decoded,))) != unframed:
@@ -84,7 +90,7 @@ def _best_reading(lines: Sequence[Line], between: Between) -> _Reading:
     for join in (_rejoined, _uncut):
         if not best.read.is_whole and join not in best.way:
             better(best.lines, (*best.way, join))
-    return replace(best, read=_doubted(best.read, width)) if width and _uncut not in best.way[:2] else best
+    return replace(best, read=_doubted(best.read, width)) if doubted else best
 
 
 def _doubted(read: Recognition, width: int) -> Recognition:
