@@ -73,15 +73,14 @@ def _best_reading(lines: Sequence[Line], between: Between) -> _Reading:
             best = _Reading(read, changed, way) if joined or read.score > best.read.score else best
         return changed
 
-    width, is_cut = cut_at(without_endings(unframed), _stands_alone)
-    doubted = False
+    width, certain = cut_at(without_endings(unframed), _stands_alone)
+    doubted = is_cut = False
     if width:
-        if not is_cut:
-            better(unframed, (_unframed, _rejoined))
+        better(unframed, (_unframed, _rejoined))
         spaced, is_cut = best.read, True
         better(unframed, (_unframed, _uncut))
         is_cut = False
-        alike = spaced.score == best.read.score and spaced.values != best.read.values
+        alike = not certain and spaced.score == best.read.score and spaced.values != best.read.values
         doubted = alike or best.way == (_unframed,)
     if not best.read.is_whole:
         better(best.lines, (*best.way, _bare))
