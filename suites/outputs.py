@@ -3,7 +3,7 @@
 import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Protocol
 
@@ -32,6 +32,9 @@ NO_DISK, ONLY_READ = "No disk is measured: ", "Rate of reads: "
 
 CACHE_DROPPED = "Page cache dropped before: "
 """How the note of an output begins above which the page cache of the host was dropped."""
+LINES_CUT = "Lines are cut: "
+"""How the note of an output begins whose lines a program cut within words and which could not be joined."""
+
 OPEN_LOOP = "Open loop: "
 """How the note of an output begins whose latencies include the wait for a free thread or connection."""
 
@@ -99,6 +102,10 @@ class ToolOutput:
     undecided: str = ""
     begun: OutputStart | None = None
     line: int = 0
+
+    def with_note(self, note: str) -> "ToolOutput":
+        """Return the result with another note."""
+        return replace(self, parsed=replace(self.parsed, notes=(*self.parsed.notes, note)))
 
     def possibilities(self) -> Iterator[dict[str, Value]]:
         """Yield each combination of the values, the likeliest first: one if everything is stated."""

@@ -9,7 +9,7 @@ from suites.base import StepEvidence, Suite
 from suites.checks import CheckOutcome, NotChecked, after_check
 from suites.evidence import OutcomeCheck, StepOutcomeEvidence, TrialCheck, TrialEvidence
 from suites.identities import CONTRADICTION
-from suites.outputs import CACHE_DROPPED, NO_DISK, ONLY_READ
+from suites.outputs import CACHE_DROPPED, LINES_CUT, NO_DISK, ONLY_READ
 from suites.parameters import Values
 from suites.quantities import figure_text, first_upper, label_text
 from suites.verdict import Trust
@@ -144,6 +144,16 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
         evaluate=_noted(CONTRADICTION),
         needs="figures that follow from one another, in an output of a tool that ran elsewhere",
         trust=Trust.INVALID,
+    ),
+    after_check(
+        id="lines-cut",
+        title="Lines are cut",
+        why="Figures may lack digits or belong to another line, and figures may be missing.",
+        remedy="Give the output as the tool printed it.",
+        source="The output itself: its lines end at one width, within words and numbers.",
+        evaluate=_noted(LINES_CUT),
+        needs="an output of a tool that ran elsewhere, as text",
+        trust=Trust.DOUBTFUL,
     ),
     after_check(
         id="no-disk-written",

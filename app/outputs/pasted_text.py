@@ -6,6 +6,7 @@ import quopri
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from suites.strict_json import read_json
 
@@ -24,6 +25,8 @@ _INVISIBLE = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\u200b-\u200f\u2060\ufeff]")
 EVERY = 20_000
 _RETURNS = re.compile(r"\r+\n")
 _WITHIN_LINE = re.compile(r"[\r\v\f]")
+_INTERRUPT = "^C"
+"""What a terminal shows of Ctrl-C, before the next line of the tool."""
 _SPACES = re.compile(r"[\u00a0\u2000-\u200a\u202f\u205f\u3000]")
 _QUOTE = re.compile(r"[ \t]{0,8}(?:>[ \t]?)+")
 _ENDING = re.compile(r"(?:[ \t]*<br ?/?>|[ \t]{2,}\|)$")
@@ -42,16 +45,17 @@ _WRAPPED = range(56, 90)
 class Line:
     """A line of a text, and its number there, from 1. Lines that were made of one have its number.
 
-    `blanks` are those that its end had.
+    `blanks` are those that its end had, `depth` the marks of mail quoting at its beginning.
     """
 
     number: int
     text: str
     blanks: int = 0
+    depth: int = 0
 
     def with_text(self, text: str) -> "Line":
         """Return the line with another text; itself if it is the same."""
-        return self if text == self.text else Line(self.number, text, self.blanks)
+        return self if text == self.text else Line(self.number, text, self.blanks, self.depth)
 
     @property
     def width(self) -> int:
@@ -82,20 +86,20 @@ def lines_of(text: str, between: Callable[[], None] = lambda: None) -> list[Line
     for number, line in enumerate(whole, 1):
         if number % EVERY == 1:
             between()
-        parts = [_INVISIBLE.sub("", part) for part in _WITHIN_LINE.split(line)]
+        parts = [_INVISIBLE.sub("", part).removeprefix(_INTERRUPT) for part in _WITHIN_LINE.split(line)]
         lines += [Line(number, part.rstrip(), len(part) - len(part.rstrip())) for part in parts]
     return _of_mail(lines)
 
 
 def plain(lines: Sequence[Line]) -> list[Line]:
     """Return `lines` without mail quoting, fences and the borders of panes, which no tool prints."""
-    return _without_panes([line.with_text(_unquoted(line.text)) for line in lines])
+    return _without_panes([_unquoted(line) for line in lines])
 
 
-def _unquoted(line: str) -> str:
-    if line.lstrip(" \t").startswith(">"):
-        line = _QUOTE.sub("", line, count=1)
-    return "" if line.lstrip(" \t")[:3] in _FENCES and _FENCE.fullmatch(line) else line
+def _unquoted(line: Line) -> Line:
+    if line.text.lstrip(" \t").startswith(">") and (quote := _QUOTE.match(line.text)):
+        line = Line(line.number, line.text[quote.end() :], line.blanks, quote[0].count(">"))
+    return line.with_text("") if line.text.lstrip(" \t")[:3] in _FENCES and _FENCE.fullmatch(line.text) else line
 
 
 def without_endings(lines: Sequence[Line]) -> list[Line]:
@@ -380,22 +384,65 @@ def _is_full(before: Line, line: Line, widest: int) -> bool:
 
 
 FEWEST_CUT = 2
-"""Lines as wide as a terminal, after which it has cut the longer ones."""
+"""Lines as wide as a terminal or a folded text, after which it has cut the longer ones."""
+
+
+_LABELLED = re.compile(r"\s{2,}[^\W\d_][\w /()%-]{1,40}\s*:\s*\S.*")
+"""An indented name and its value: no part of another line."""
+_OF_RULE = re.compile(r"[-=*_~# ]+")
+
+
+def cut_at(lines: Sequence[Line], has_own: Callable[[str], bool]) -> tuple[int, bool]:
+    """Return the characters at which longer lines were cut, also within words (fold -w), and whether that is certain.
+
+    0 if none were. No line is wider, few end where a word did not fit, and no rule is as wide; two or more of those
+    joined are lines of a tool. It is certain if some were cut within a word, others at a blank.
+    """
+    widest = max((line.width for line in lines), default=0)
+    cut = sum(line.width == widest for line in lines)
+    if widest not in _FOLDED or cut < FEWEST_CUT:
+        return 0, False
+    pairs = list(pairwise(lines))
+    nearly = (_is_full(one, after, widest) for one, after in pairs if one.width < widest and not has_own(after.text))
+    if sum(nearly) > cut or any(
+        one.width == widest and _RULE.fullmatch(one.text) and not _OF_RULE.fullmatch(after.text) for one, after in pairs
+    ):
+        return 0, False
+    at_blank = []
+    for number, parts in _cut_lines(lines, has_own, widest):
+        whole = "".join(parts)
+        if number > 1 and (has_own(whole) or _LABELLED.fullmatch(whole)):
+            at_blank += [" " in one[-1:] + other[:1] for one, other in pairwise(parts)]
+    is_cut = len(at_blank) >= FEWEST_CUT and not all(at_blank)
+    return (widest, any(at_blank)) if is_cut else (0, False)
+
+
+def _cut_lines(lines: Sequence[Line], has_own: Callable[[str], bool], widest: int) -> Iterator[tuple[int, list[str]]]:
+    """Yield the number of lines that each line was cut into, and their texts."""
+    parts: list[str] = []
+    goes_on = False
+    for line in lines:
+        alone = not line.width or has_own(line.text) or _LABELLED.fullmatch(line.text)
+        if parts and (not goes_on or alone):
+            yield len(parts), parts
+            parts = []
+        parts.append(line.text + " " * line.blanks)
+        goes_on = line.width == widest
+    if parts:
+        yield len(parts), parts
 
 
 def uncut(lines: Sequence[Line], has_own: Callable[[str], bool]) -> list[Line]:
-    """Return `lines` with each that is as wide as the terminal joined with the next one, which continues it."""
-    widest = max((len(line.text) for line in lines), default=0)
-    if widest < _WRAPPED[0] or sum(len(line.text) == widest for line in lines) < FEWEST_CUT:
+    """Return `lines` with each that was cut at the width of all joined with the next one, which continues it."""
+    widest = max((line.width for line in lines), default=0)
+    if widest < _FOLDED[0] or sum(line.width == widest for line in lines) < FEWEST_CUT:
         return list(lines)
     found: list[Line] = []
-    goes_on = False
-    for line in lines:
-        if goes_on and not has_own(line.text):
-            found[-1] = found[-1].with_text(found[-1].text + line.text)
-        else:
-            found.append(line)
-        goes_on = len(line.text) == widest
+    at = 0
+    for number, parts in _cut_lines(lines, has_own, widest):
+        text = "".join(parts)
+        found.append(replace(lines[at], text=text.rstrip(), blanks=len(text) - len(text.rstrip())))
+        at += number
     return found
 
 

@@ -2,16 +2,27 @@
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from app.outputs.found import MOST_OUTPUTS, Between, FoundOutput, Recognition, UnreadOutput, go_on
+from app.outputs.found import MOST_OUTPUTS, Between, FoundOutput, Recognition, UnreadOutput, formats, go_on
 from app.outputs.json_documents import read_documents
-from app.outputs.pasted_text import Line, decoded_lines, lines_of, omission, plain, rejoined, uncut, without_endings
+from app.outputs.pasted_text import (
+    Line,
+    cut_at,
+    decoded_lines,
+    lines_of,
+    omission,
+    plain,
+    rejoined,
+    uncut,
+    without_endings,
+)
 from app.outputs.surroundings import without_panes, without_surroundings
 from app.outputs.text_outputs import SegmentLine, cache_notes, read_passes, segments, whole_commands
 from app.outputs.tool_lines import begins_own, goes_on, has_own, own_text
 from app.outputs.waiting_commands import WaitingCommands
+from suites.outputs import LINES_CUT
 
 MOST_TRIED = 20_000
 """Lines of a text that are read in every way; the others are read in the best one."""
@@ -47,7 +58,8 @@ class _Reading:
 
 def _best_reading(lines: Sequence[Line], between: Between) -> _Reading:
     best = _read_in((_unframed,), lines, between)
-    tried = [best.lines]
+    unframed = best.lines
+    tried = [unframed]
 
     def better(before: Sequence[Line], way: Way) -> Sequence[Line]:
         """Read what the last step of `way` makes of the lines before it, keep it if it is more, and return them."""
@@ -56,18 +68,36 @@ def _best_reading(lines: Sequence[Line], between: Between) -> _Reading:
         if changed not in tried:
             tried.append(changed)
             read = _read_lines(changed, between)
-            joined = way[-1] is _rejoined and read.values != best.read.values and read.has_as_much_as(best.read)
+            joined = is_cut or (way[-1] is _rejoined and read.values != best.read.values)
+            joined = joined and read.has_as_much_as(best.read)
             best = _Reading(read, changed, way) if joined or read.score > best.read.score else best
         return changed
 
+    width, certain = cut_at(without_endings(unframed), _stands_alone)
+    doubted = is_cut = False
+    if width:
+        better(unframed, (_unframed, _rejoined))
+        spaced, is_cut = best.read, True
+        better(unframed, (_unframed, _uncut))
+        is_cut = False
+        alike = not certain and spaced.score == best.read.score and spaced.values != best.read.values
+        doubted = alike or best.way == (_unframed,)
     if not best.read.is_whole:
-        better(tried[0], (_unframed, _bare))
-    if not best.read.is_whole and (decoded := better(lines, (_decoded,))) != tried[0]:
+        better(best.lines, (*best.way, _bare))
+    if not best.read.is_whole and (decoded := better(lines, (_decoded,))) != unframed:
         better(decoded, (_decoded, _bare))
     for join in (_rejoined, _uncut):
-        if not best.read.is_whole:
+        if not best.read.is_whole and join not in best.way:
             better(best.lines, (*best.way, join))
-    return best
+    return replace(best, read=_doubted(best.read, width)) if doubted else best
+
+
+def _doubted(read: Recognition, width: int) -> Recognition:
+    """Return results of lines that were cut at a width, and that could not be joined, with a note of it."""
+    note = f"{LINES_CUT}the lines are cut at {width} characters, some within a word or a number."
+    titles = {each.title for each in formats() if each.keys}
+    found = (one if one.format in titles else replace(one, output=one.output.with_note(note)) for one in read.found)
+    return replace(read, found=tuple(found))
 
 
 def _read_in(way: Way, lines: Sequence[Line], between: Between) -> _Reading:

@@ -61,13 +61,22 @@ _NAMES_ONLY = re.compile("ls|stat|du|df|cd|chmod|chown|filefrag|touch|u?mount|rm
 
 @dataclass(frozen=True, slots=True)
 class SegmentLine:
-    """A line with its command line, if it is one, whether only a tool has it, and the tools whose output it begins."""
+    """A line with its command line, if it is one, whether only a tool has it, and the tools whose output it begins.
+
+    `depth` is that of mail quoting.
+    """
 
     number: int
     text: str
     command: str
     is_own: bool
     begun: frozenset[str]
+    depth: int
+
+    @property
+    def is_printed(self) -> bool:
+        """Whether only a tool has it, and it is no command line."""
+        return self.is_own and not self.command
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,20 +119,22 @@ def whole_commands(lines: Sequence[Line]) -> list[Line]:
 
 
 def segments(lines: Iterable[Line]) -> Iterator[list[SegmentLine]]:
-    """Yield `lines` in parts, each with one output: a line that begins one ends the part before, as does a prompt.
+    """Yield `lines` in parts, each with one output: a line that begins one ends the part before, as do a prompt and
+    a line of a tool that is quoted less often, which another person wrote.
 
     Lines that begin an output follow one another where it has several such, as one for each job. What precedes the
     first command belongs to its output, as a job file does.
     """
     segment: list[SegmentLine] = []
     beginning: frozenset[str] = frozenset()
-    only_begun, of_tool = True, False
+    only_begun, of_tool, depth = True, False, 0
     for line in map(_text_line, lines):
         begun = line.begun
         ends = line.command or (begun and not (only_begun and (begun & beginning or not beginning)))
-        if ends and of_tool:
+        if (ends or (line.is_own and line.depth < depth)) and of_tool:
             yield segment
-            segment, beginning, only_begun, of_tool = [], frozenset(), True, False
+            segment, beginning, only_begun, of_tool, depth = [], frozenset(), True, False, 0
+        depth = line.depth if line.is_printed else depth
         segment.append(line)
         of_tool = of_tool or line.is_own or bool(line.command)
         if begun:
@@ -136,7 +147,8 @@ def segments(lines: Iterable[Line]) -> Iterator[list[SegmentLine]]:
 
 def _text_line(line: Line) -> SegmentLine:
     text, is_own = line.text, has_own(line.text)
-    return SegmentLine(line.number, text, command_of(text), is_own, begun_by(text) if is_own else frozenset())
+    begun = begun_by(text) if is_own else frozenset()
+    return SegmentLine(line.number, text, command_of(text), is_own, begun, line.depth)
 
 
 @dataclass(frozen=True, slots=True)

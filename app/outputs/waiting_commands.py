@@ -18,7 +18,8 @@ Segment = list[SegmentLine]
 class WaitingCommands:
     """Iterates over segments, and keeps the command lines above them whose outputs have not come.
 
-    Command lines that follow one another wait together; one below an output or another text ends those before.
+    Command lines that follow one another wait together; one below an output or another text ends those before, as does
+    an output that is quoted less often than the one before: another person wrote it.
     """
 
     def __init__(self, segments: Iterator[Segment]) -> None:
@@ -26,6 +27,7 @@ class WaitingCommands:
         self._ahead = deque[Segment]()
         self._lines: list[str] = []
         self._are_last = False
+        self._depth = 0
 
     def __iter__(self) -> Iterator[Segment]:
         """Yield each segment."""
@@ -41,6 +43,10 @@ class WaitingCommands:
             self._lines = [*(self._lines if self._are_last else ()), typed]
             after = segment[1 + max(at for at, line in enumerate(segment) if line.command) :]
             self._are_last = not any(line.text.strip() for line in after)
+        printed = next((line.depth for line in segment if line.is_printed), None)
+        if printed is not None:
+            self._lines = self._lines if typed or printed >= self._depth else []
+            self._depth = printed
         tools = self._tools(segment)
         own = [line for line in self._lines if tools & tools_of(line)]
         return own[-self._outputs(tools, len(own))] if len(own) > 1 else "".join(own)
@@ -59,7 +65,7 @@ class WaitingCommands:
     def _tools(self, segment: Segment) -> frozenset[str]:
         """Return the tools of the output in a segment that have a command which waits; none if there are none."""
         waiting = frozenset[str]().union(*map(tools_of, self._lines))
-        own = (line.text for line in segment if line.is_own and not line.command) if waiting else iter(())
+        own = (line.text for line in segment if line.is_printed) if waiting else iter(())
         return next(filter(None, (waiting & tools_with(text) for text in islice(own, MOST_OWN))), frozenset())
 
     def _outputs(self, tools: frozenset[str], most: int) -> int:

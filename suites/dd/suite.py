@@ -25,7 +25,7 @@ from suites.equivalents import (
 )
 from suites.facts import Directory, Facts, known
 from suites.identities import in_text
-from suites.output_reading import StatedLine, by_parser
+from suites.output_reading import StatedLine, by_parser, stated_by_command
 from suites.outputs import OutputFormat, ParsedTrial, ToolOutput
 from suites.parameters import Tuned, Value, Values, parse_size, size_word
 from suites.programs import Program, same_package_name
@@ -43,6 +43,9 @@ _BROKEN = re.compile(
     r"\d{1,18}\s?[^\W\d_]+\s?[(（](?:(?!B/s)[^\n|:]){0,200}\n(?:(?!B/s)[^\n|:]){0,100}(?<![a-zA-Z])[kKMGTPEZY]?i?B/s"
 )
 """A report and its end in the next line."""
+
+_FAILED = r"(?:\S{0,200}/)?dd: (?!warning)[^\n]{1,300}: [^\W\d_][^:\n]{4,80}$"
+"""What dd prints of an error that ends the copy, before its report."""
 
 _IN_ONE_COPY = re.compile(r"^\s*\d{1,18}\+\d{1,18} \S|, \d{1,9} s, ", re.MULTILINE)
 """Records of a copy, or its progress, which has whole seconds."""
@@ -121,6 +124,7 @@ def _count(text: str) -> str:
 
 
 _COUNTED = re.compile(r"\bcount=")
+_ENDLESS = re.compile(r"\bif=/dev/(?:zero|u?random)\b")
 
 
 def _blocks_copied(one: ToolOutput, command: str | None) -> dict[str, Value]:
@@ -236,7 +240,8 @@ class Dd(Suite):
                 )
                 for one in reader(part, command):
                     notes = (*one.parsed.notes, *without_disk(command or ""))
-                    values, left = {**one.stated, **_blocks_copied(one, command)}, dict(one.unstated)
+                    values = {**one.stated, **self._count_of(command), **_blocks_copied(one, command)}
+                    left = dict(one.unstated)
                     if "block_size" not in values and (size := _bytes_copied(one.parsed)) and "count" in values:
                         del values["count"]  # it follows from the default block
                         left |= {"block_size": (TUNED_BLOCK,), "count": (max(1, size // TUNED_BLOCK),)}
@@ -244,8 +249,14 @@ class Dd(Suite):
                     yield replace(one, parsed=parsed, stated=values, unstated=left, line=before + one.line)
                 before += part.count("\n")
 
-        first = re.compile(r"\d{1,18}\+\d{1,18} records in$")
+        first = re.compile(rf"\d{{1,18}}\+\d{{1,18}} records in$|{_FAILED}")
         return (OutputFormat(title="dd", first=first, line=_REPORT, broken=_BROKEN, read=read),)
+
+    def _count_of(self, command: str | None) -> dict[str, Value]:
+        """Return the blocks that a command requests of a source without an end, which the output may not reach."""
+        is_endless = command and _ENDLESS.search(command) and _COUNTED.search(command)
+        given = (stated_by_command(self, command) or {}) if is_endless else {}
+        return {"count": given["count"]} if "count" in given else {}
 
     def workload(self, values: Values) -> Workload:
         """Return the copied bytes: to the disk from a device, or from the disk to /dev/null."""

@@ -259,10 +259,14 @@ class FioParser:
         return ""
 
     def _remarks(self) -> Iterator[str]:
+        text = None
         if self._report is None:
             yield "Parsed from fio's text, which rounds its figures; use --output-format=json+ for exact ones."
-            if read_text(self._text) is None:
+            if (text := read_text(self._text)) is None:
                 yield "Terse percentiles are read as completion latency; with lat_percentiles=1 it is total latency."
+        report = self._report or text
+        if report is not None and any(one.apart for job in report.jobs for one in job.latencies):
+            yield "Percentiles of clones (numjobs) cannot be pooled: use group_reporting or json+."
         if len(self._samples) >= MAXIMUM_SAMPLES:
             yield f"Only the first {MAXIMUM_SAMPLES} samples were kept."
         yield from (note for job in (self._report.jobs if self._report else ()) if (note := steady_note(job)))

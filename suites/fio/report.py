@@ -22,13 +22,15 @@ LARGEST = 1e18
 class Latency:
     """Completion latencies, in nanoseconds. `bins` counts I/Os by latency; all values are cumulative.
 
-    `count` is None if fio does not print how many I/Os were counted.
+    `count` is None if fio does not print how many I/Os were counted. `apart`: the percentiles of clones, which cannot
+    be pooled, are left out.
     """
 
     count: int | None = 0
     mean: float | None = None
     maximum: float | None = None
     percentiles: Mapping[float, float] = field(default_factory=dict)
+    apart: bool = False
     bins: Mapping[int, int] = field(default_factory=dict)
 
     def percentile(self, percent: float) -> float | None:
@@ -114,6 +116,11 @@ class JobReport:
     def ios(self) -> int:
         """I/Os in all directions."""
         return sum(direction.ios for direction in self.directions.values())
+
+    @property
+    def latencies(self) -> tuple[Latency, ...]:
+        """The latencies in each direction, and of flushes."""
+        return (self.sync, *(kind for one in self.directions.values() for kind in (one.latency, one.total)))
 
     @property
     def one_way(self) -> bool:
@@ -355,6 +362,7 @@ def _pooled(one: Latency, other: Latency) -> Latency:
         mean=_weighted(one, other),
         maximum=max(one.maximum or 0.0, other.maximum or 0.0),
         bins=bins if one.bins and other.bins else {},
+        apart=not (one.bins and other.bins) and any((one.percentiles, other.percentiles, one.apart, other.apart)),
     )
 
 

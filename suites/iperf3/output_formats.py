@@ -35,7 +35,7 @@ _ROW = r"\[[ *]{0,3}(?:\d{1,6}|SUM)\](?:\[[TR]X-[CS]\])? +\d+\.\d+- *\d+\.\d+ +s
 _FIRST = re.compile(r"Connecting to host \S+, port \d{1,5}|Server listening on \d{1,5}(?: |$)")
 _LINE = re.compile(
     rf"\[ ID\](?:\[Role\])? Interval +Transfer|{_ROW}|\[ {{0,3}}\d{{1,6}}\] Sent \d|CPU Utilization: local/|"
-    r"(?:snd|rcv)_tcp_congestion |iperf3: (?:parameter )?error - "
+    r"(?:snd|rcv)_tcp_congestion |iperf3: (?:(?:parameter )?error|interrupt) - "
 )
 _ERROR = re.compile(r"^iperf3: (?:parameter )?error - ([^\n]{1,200})", re.MULTILINE)
 _WORDS = (
@@ -354,9 +354,15 @@ _WHOLE_ROW = re.compile(
 """A row of iperf3 with other text after it, which may hide that a sender printed it."""
 
 
+_NEXT_ROW = re.compile(rf"(?<=\S),? +(?={_ROW})")
+"""What precedes a row in the line of another one, whose line break was lost."""
+
+
 def _without_text_beside(output: str) -> str:
+    """Return an output with each row in a line of its own."""
     if _BANNER.search(output):  # iperf 2 has more columns
         return output
+    output = _NEXT_ROW.sub("\n", output)
     lines = ((line, _WHOLE_ROW.match(line)) for line in output.splitlines())
     return "\n".join(line if row is None else row[0] for line, row in lines) + "\n"
 

@@ -199,6 +199,7 @@ class Transcript:
     exit_status: int | None = None
     computed: bool = False  # the received rate, from the sent one and the loss
     without_bytes: Row | None = None  # a summary of 0 bytes, although datagrams arrived
+    repeated: bool = False  # the last interval, by an end that broke off: its summary lacks the time after it
 
     def fail(self, message: str) -> None:
         """Add an error message."""
@@ -240,7 +241,7 @@ class Transcript:
     @property
     def stopped(self) -> bool:
         """Whether iperf3 failed or was stopped: then it sums up what it has not measured."""
-        return bool(self.errors or self.exit_status)
+        return bool(self.errors or self.exit_status or self.repeated)
 
     def broken_off(self) -> bool:
         """Whether the summary is unreliable: an error, no end, or an incomplete set of rows.
@@ -271,7 +272,9 @@ class Transcript:
         whole = self.summarised()
         means = self.intervals.mean(without=whole) if broken_off else []
         if self.errors or (means and not whole):
-            return means + ([] if self.without_bytes is None else summary_figures([self.without_bytes])[1:])
+            received = [row for (_, end), row in self.summaries.items() if end == RECEIVER and row.lost is not None]
+            counted = received if self.repeated else [] if self.without_bytes is None else [self.without_bytes]
+            return means + [one for one in summary_figures(counted) if one.metric is not THROUGHPUT]
         rows = [row for (direction, _end), row in self.summaries.items() if not means or direction in whole]
         return summary_figures(rows) + means + self.cpu
 
@@ -309,6 +312,7 @@ _ROW = re.compile(
     rf"(?P<size>{_NUMBER} [KMGT]?Bytes) {{1,4}}(?P<rate>{_NUMBER} [KMGT]?(?:bits|Bytes))/sec(?P<rest>.{{0,120}})"
 )
 JITTER_AND_LOSS = re.compile(rf"\s{{1,16}}({_NUMBER}) ms\s{{1,8}}-?\d{{1,18}}/\s{{0,8}}(\d{{1,18}}) \(({_NUMBER})%\)")
+_END = re.compile(rf"\b(?:{SENDER}|{RECEIVER})\b")
 _COUNT = re.compile(r"\s{1,24}(\d{1,18})(?:\s|$)")
 _WINDOW = re.compile(rf"\s{{1,24}}\d{{1,18}}\s{{1,8}}({_NUMBER}) ([KMG]?)Bytes")
 _CPU = re.compile(
@@ -464,6 +468,10 @@ class TextReader:
         if kind == _OF_SENDER:
             self.transcript.summarise_sent(row)
         elif kind == _INTERVAL:
+            before = next(
+                (one for one in reversed(self.transcript.intervals.rows) if one.direction == row.direction), None
+            )
+            self.transcript.repeated |= row == before
             return self.transcript.intervals.add(row)
         else:
             self.transcript.summarise(row)
@@ -489,19 +497,18 @@ class TextReader:
 
     def _row(self, match: re.Match[str]) -> tuple[Row, bool]:
         rest = match["rest"]
-        words = rest.split()
-        named = bool(words) and words[-1] in {SENDER, RECEIVER}
+        named = _END.search(rest)
         default = self.transcript.client if self._sends is None else self._sends
         sends = default if match["role"] is None else match["role"] == "TX"
         jitter = JITTER_AND_LOSS.match(rest)
         of_server = self._separated and not self.transcript.client and not float(match["start"])
-        is_summary = named or (of_server and jitter is not None)  # old servers do not name the end
+        is_summary = named is not None or (of_server and jitter is not None)  # old servers do not name the end
         self.transcript.udp |= jitter is not None or "Datagrams" in self._heading
         count = None if jitter else _COUNT.match(rest)
         retransmits = float(count[1]) if count and "Retr" in self._heading else None
         window = None if retransmits is None else _WINDOW.match(rest)
         datagrams = float(jitter[2]) if jitter else float(count[1]) if count and self.transcript.udp else None
-        end = words[-1] if named else SENDER if sends else RECEIVER
+        end = named[0] if named else SENDER if sends else RECEIVER
         if jitter and not (is_summary or self._end_shown or self._sends or match["role"]):
             end = EITHER
         row = Row(

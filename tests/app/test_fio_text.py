@@ -2,6 +2,7 @@
 
 import pytest
 
+from app.outputs.files import judged_bytes
 from app.outputs.recognition import recognise
 from suites.identities import CONTRADICTION
 
@@ -54,3 +55,23 @@ def test_the_verify_phase_of_a_write_is_no_part_of_its_figures() -> None:
 
     assert {dict(figure.labels).get("operation") for figure in one.output.parsed.figures} == {"write"}
     assert any("verify phase" in note for note in one.output.parsed.notes)
+
+
+def test_percentiles_of_clones_are_named_as_left_out_and_those_of_one_job_are_read() -> None:
+    clone = (
+        "s: (groupid=0, jobs=1): err= 0: pid={pid}: Sun Nov 29 19:46:49 2026\n"
+        "  read: IOPS=11.9k, BW=46.7MiB/s (48.9MB/s)(93.4MiB/2001msec)\n"
+        "    clat (usec): min=19, max=19343, avg=83.25, stdev=292.52\n"
+        "     lat (usec): min=19, max=19343, avg=83.30, stdev=292.52\n"
+        "    lat percentiles (usec):\n"
+        "     | 50.000th=[   67], 99.000th=[  149], 99.999th=[19268]\n"
+        "     issued rwts: total=23911,0,0,0 short=0,0,0,0 dropped=0,0,0,0\n"
+    )
+    end = "\nRun status group 0 (all jobs):\n   READ: bw=46.7MiB/s (48.9MB/s), io=93.4MiB (98.0MB), run=2001-2001msec\n"
+    (alone,) = judged_bytes("paste", (clone.format(pid=1) + end).encode()).outputs
+    found = {one.metric.name: one.value for one in alone.found.output.parsed.figures}
+    assert (found["total_latency_p50"], found["total_latency_p99"]) == (67_000, 149_000)
+    assert "latency_p99" not in found
+    (cloned,) = judged_bytes("paste", (clone.format(pid=1) + clone.format(pid=2) + end).encode()).outputs
+    named = ["Percentiles of clones" in " ".join(one.found.output.parsed.notes) for one in (alone, cloned)]
+    assert named == [False, True]

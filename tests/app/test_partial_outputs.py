@@ -978,3 +978,86 @@ def test_each_test_of_redis_has_its_name_in_every_format() -> None:
         "SET: 134952.77 requests per second\nGET: 142045.45 requests per second\n",
     ):
         assert [one.record.plan.steps[0].name for one in outputs(text)] == ["redis SET", "redis GET"]
+
+
+SENT = "[ 5] 0.00-10.00 sec 1.10 GBytes 943 Mbits/sec 120 sender"
+RECEIVED = "[ 5] 0.00-10.04 sec 556 MBytes 466 Mbits/sec receiver"
+
+
+@pytest.mark.parametrize("between", [" ", ", ", "\n"])
+def test_both_rates_of_iperf3_in_one_line_keep_their_ends(between: str) -> None:
+    one = only(f"{SENT}{between}{RECEIVED}\n")
+    assert value(one, "throughput", end="sender") == 943e6
+    assert value(one, "throughput", end="receiver") == 466e6
+
+
+def test_a_sent_rate_with_words_after_it_is_no_received_one() -> None:
+    one = only(f"{SENT} (from my laptop)\n")
+    assert value(one, "throughput", end="sender") == 943e6
+    assert value(one, "throughput", end="receiver") is None
+
+
+SERVER = """Accepted connection from 127.0.0.1, port 46766
+[  5] local 127.0.0.1 port 5977 connected to 127.0.0.1 port 54920
+[ ID] Interval           Transfer     Bitrate         Jitter    Lost/Total Datagrams
+[  5]   0.00-1.00   sec   102 MBytes   857 Mbits/sec  0.007 ms  162/3431 (4.7%)
+[  5]   1.00-2.00   sec   105 MBytes   881 Mbits/sec  0.010 ms  73/3434 (2.1%)
+[  5]   2.00-3.00   sec   105 MBytes   883 Mbits/sec  0.009 ms  64/3434 (1.9%)
+[  5]   2.00-3.00   sec   105 MBytes   883 Mbits/sec  0.009 ms  64/3434 (1.9%)
+- - - - - - - - - - - - - - - - - - - - - - - - -
+[ ID] Interval           Transfer     Bitrate         Jitter    Lost/Total Datagrams
+[  5]   0.00-3.00   sec   362 MBytes  1.01 Gbits/sec  0.013 ms  398/11990 (3.3%)  receiver
+"""
+
+
+def test_an_iperf3_server_whose_client_was_stopped_has_the_rate_of_its_rows() -> None:
+    one = only(SERVER)  # its summary has the bytes of 3.5 s in 3 s
+    assert value(one, "throughput", end="receiver") == pytest.approx(873.7e6, rel=1e-3)
+    assert value(one, "lost") == 3.3
+    assert {"output-incomplete", "datagrams-lost"} <= ids(one)
+
+
+def test_ctrl_c_before_a_row_of_iperf3_hides_neither_it_nor_that_it_ended_early() -> None:
+    one = only(
+        "Connecting to host 10.0.0.2, port 5201\n"
+        "[  5] local 10.0.0.1 port 45264 connected to 10.0.0.2 port 5201\n"
+        "[ ID] Interval           Transfer     Bitrate         Retr  Cwnd\n"
+        "[  5]   0.00-1.00   sec   112 MBytes   940 Mbits/sec    0    400 KBytes       \n"
+        "^C[  5]   1.00-2.00   sec   112 MBytes   980 Mbits/sec    0    400 KBytes       \n"
+        "- - - - - - - - - - - - - - - - - - - - - - - - -\n"
+        "[ ID] Interval           Transfer     Bitrate         Retr\n"
+        "[  5]   0.00-2.00   sec   224 MBytes   960 Mbits/sec    0             sender\n"
+        "[  5]   0.00-2.00   sec  0.00 Bytes  0.00 bits/sec                  receiver\n"
+        "iperf3: interrupt - the client has terminated\n"
+    )
+    assert value(one, "throughput") == 960e6
+    assert "output-incomplete" in ids(one)
+
+
+FULL = """$ dd if={source} of={target} bs=1M {operands}oflag=direct
+{error}2901+0 records in
+2900+0 records out
+3040870400 bytes (3.0 GB, 2.8 GiB) copied, 9.1 s, 334 MB/s
+"""
+
+
+@pytest.mark.parametrize("path", ["dd", "/usr/bin/dd"])
+@pytest.mark.parametrize("words", ["error writing ‘/mnt/a’: No space left on device", "/mnt/a: Input/output error"])
+def test_an_error_that_ended_dd_is_a_finding_at_its_own_result(path: str, words: str) -> None:
+    error = f"{path}: {words}\n"
+    before, failed = outputs(
+        FULL.format(source="/dev/zero", target="/mnt/b", operands="", error="")
+        + FULL.format(source="/dev/zero", target="/mnt/a", operands="", error=error)
+    )
+    assert "errors-in-output" not in ids(before)
+    assert "errors-in-output" in ids(failed)
+    assert only(error + FULL.partition("{error}")[2]).verdict.trust is Trust.DOUBTFUL
+
+
+def test_dd_that_copied_fewer_blocks_than_its_endless_source_has_ended_early() -> None:
+    zeros, file = (
+        only(FULL.format(source=source, target="/mnt/a", operands="count=10240 ", error=""))
+        for source in ("/dev/zero", "/mnt/source")
+    )
+    assert "copied-in-part" in ids(zeros)
+    assert "copied-in-part" not in ids(file)  # the source may end there

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from app.events import OutputSource
+from app.outputs.files import judged_bytes
 from app.outputs.judging import JudgedOutput, judged_output
 from app.outputs.recognition import recognise
 from app.outputs.tool_lines import command_of, commands_of_tools
@@ -177,3 +178,15 @@ def test_of_two_commands_of_a_tool_the_one_before_its_only_output_counts() -> No
     (one,) = recognise(f"$ {DIRECT}\n$ {SYNCED}\n{report()}").found
 
     assert one.output.stated["flush"] == "fdatasync"
+
+
+@pytest.mark.parametrize("command", ["dd {}", "for i in 1 2; do dd {}; done"])
+def test_a_lone_line_of_another_person_has_not_the_command_that_is_quoted_above(command: str) -> None:
+    line = command.format("if=/dev/zero of=/data/t bs=1M count=2048 oflag=direct")
+    copied = "2147483648 bytes (2.1 GB, 2.0 GiB) copied, {} s, 179 MB/s"
+    quoted = f">> $ {line}\n>> 2048+0 records in\n>> 2048+0 records out\n>> {copied.format('12.0')}\n"
+    for between in ("", "> and mine:\n", "and mine:\n"):
+        for mark in ("", "> "):
+            text = f"{quoted}{between}{mark}{copied.format('12.1')}\n"
+            found = judged_bytes("paste", text.encode()).outputs
+            assert ["oflag=direct" in one.found.command for one in found] == [True, False], text
