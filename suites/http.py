@@ -52,6 +52,7 @@ _RATE = re.compile(rf"Requests/sec:\s+{_N}")
 _TRANSFER = re.compile(rf"Transfer/sec:\s+{_N}([KMGTP]?)B")
 _SOCKET = re.compile(r"Socket errors: connect (\d{1,15}), read (\d{1,15}), write (\d{1,15}), timeout (\d{1,15})")
 _STATUS = re.compile(r"Non-2xx or 3xx responses: (\d{1,15})")
+_BROKEN_ERRORS = re.compile(r"Socket errors|Non-2xx or 3xx responses")
 _FAILURE = re.compile(
     rf"unable to (?:connect|resolve|create) .+|number of connections must be .+|invalid .+|{NOT_STARTED}.*|"
     r".*: (?:command )?not found"
@@ -93,6 +94,8 @@ class WrkParser(LineParser):
             self._server = server
         elif _FAILURE.fullmatch(line):
             self._fail(line)
+        elif words := _BROKEN_ERRORS.match(line):
+            self._left_out[words[0].lower()] = None
         else:
             self._take_distribution(line)
 
@@ -131,7 +134,9 @@ class WrkParser(LineParser):
             remarks.append(f"{broken:,.0f} socket errors or timeouts; the latency excludes these requests.")
         if self._left_out:
             remarks.append(f"Not read: {', '.join(self._left_out)}.")
-        shown = [one for one in METRICS if found.get(one, 0) > 0 or one in {ERRORS, SOCKET_ERRORS}]
+        unknown = {SOCKET_ERRORS: "socket errors", ERRORS: "non-2xx or 3xx responses"}
+        counted = {metric for metric, words in unknown.items() if words not in self._left_out}
+        shown = [one for one in METRICS if found.get(one, 0) > 0 or one in counted]
         figures = tuple(Figure(one, found[one]) for one in shown) if whole and total > wrong else ()
         return ParsedTrial(figures, (), (*notes, *remarks), not notes, self._server)
 

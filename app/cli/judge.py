@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from app.checks.catalogue import catalogue
 from app.cli.common import (
     BAD_INPUT,
     json_option,
@@ -101,5 +102,6 @@ def _print_output(one: JudgedOutput, *, everything: bool) -> None:
         if note.removeprefix(CONTRADICTION).rstrip(".") not in shown:
             click.echo(plain(f"  - {note}"))
     if everything:
+        titles = {check.id: check.title for check in catalogue()}
         for check, reason in one.step.not_checked:
-            click.echo(plain(f"  Not checked: {check}: {reason}"))
+            click.echo(plain(f"  Not checked: {titles[check]}: {reason}"))

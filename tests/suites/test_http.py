@@ -177,6 +177,16 @@ def test_socket_errors_are_counted_and_remarked_upon() -> None:
     assert parser.finish(0).complete
 
 
+def test_errors_in_a_broken_line_are_not_read_as_none() -> None:
+    parser = WrkParser()
+    text = capture("http/wrk-4.1.0/server_died").stdout
+    parser.feed(text.replace(b"write 102054", b"write 54").replace(b", timeout", b",\ntimeout"))
+    found = parser.finish(0)
+    assert "socket_errors" not in figures(found)
+    assert "requests_per_second" in figures(found)
+    assert found.notes == ("Not read: socket errors.",)
+
+
 def test_how_it_failed_is_said() -> None:
     found = parsed("no_server")
     assert (found.complete, found.figures) == (False, ())
