@@ -34,7 +34,8 @@ COMPARED = (
 def _parts(path: Path) -> bytes:
     whole = QImage(str(path))
     reduced = whole.scaled(*PARTS, Qt.AspectRatioMode.IgnoreAspectRatio, Qt.TransformationMode.SmoothTransformation)
-    return bytes(reduced.convertToFormat(QImage.Format.Format_Grayscale8).constBits())
+    grey = reduced.convertToFormat(QImage.Format.Format_Grayscale8)  # kept: its bits are not copied by constBits()
+    return bytes(grey.constBits())
 
 
 @pytest.mark.slow

@@ -390,31 +390,35 @@ FEWEST_CUT = 2
 _LABELLED = re.compile(r"\s{2,}[^\W\d_][\w /()%-]{1,40}\s*:\s*\S.*")
 """An indented name and its value: no part of another line."""
 _OF_RULE = re.compile(r"[-=*_~# ]+")
+_OF_TWO_WORDS = re.compile(r"\d[^\W\d_]")
+"""A number that ends a line and a word that begins the next: rarely one word that was cut."""
 
 
-def cut_at(lines: Sequence[Line], has_own: Callable[[str], bool]) -> tuple[int, bool]:
-    """Return the characters at which longer lines were cut, also within words (fold -w), and whether that is certain.
+def cut_at(lines: Sequence[Line], has_own: Callable[[str], bool]) -> int:
+    """Return the characters at which longer lines were cut, also within words (fold -w); 0 if none were.
 
-    0 if none were. No line is wider, few end where a word did not fit, and no rule is as wide; two or more of those
-    joined are lines of a tool. It is certain if some were cut within a word, others at a blank.
+    No line is wider, few end where a word did not fit, and no rule is as wide; two or more of those joined are lines of
+    a tool, some of them cut within a word.
     """
     widest = max((line.width for line in lines), default=0)
     cut = sum(line.width == widest for line in lines)
     if widest not in _FOLDED or cut < FEWEST_CUT:
-        return 0, False
+        return 0
     pairs = list(pairwise(lines))
     nearly = (_is_full(one, after, widest) for one, after in pairs if one.width < widest and not has_own(after.text))
     if sum(nearly) > cut or any(
         one.width == widest and _RULE.fullmatch(one.text) and not _OF_RULE.fullmatch(after.text) for one, after in pairs
     ):
-        return 0, False
-    at_blank = []
+        return 0
+    joints: list[str] = []
     for number, parts in _cut_lines(lines, has_own, widest):
         whole = "".join(parts)
         if number > 1 and (has_own(whole) or _LABELLED.fullmatch(whole)):
-            at_blank += [" " in one[-1:] + other[:1] for one, other in pairwise(parts)]
-    is_cut = len(at_blank) >= FEWEST_CUT and not all(at_blank)
-    return (widest, any(at_blank)) if is_cut else (0, False)
+            joints += [one[-1:] + other[:1] for one, other in pairwise(parts)]
+    within = [joint for joint in joints if " " not in joint and not _OF_TWO_WORDS.fullmatch(joint)]
+    at_blank = sum(" " in joint for joint in joints)
+    is_cut = within and FEWEST_CUT <= len(within) + at_blank >= len(joints) / 2
+    return widest if is_cut else 0
 
 
 def _cut_lines(lines: Sequence[Line], has_own: Callable[[str], bool], widest: int) -> Iterator[tuple[int, list[str]]]:
@@ -433,16 +437,18 @@ def _cut_lines(lines: Sequence[Line], has_own: Callable[[str], bool], widest: in
 
 
 def uncut(lines: Sequence[Line], has_own: Callable[[str], bool]) -> list[Line]:
-    """Return `lines` with each that was cut at the width of all joined with the next one, which continues it."""
-    widest = max((line.width for line in lines), default=0)
-    if widest < _FOLDED[0] or sum(line.width == widest for line in lines) < FEWEST_CUT:
+    """Return `lines` with each that is as wide as the terminal joined with the next one, which continues it."""
+    widest = max((len(line.text) for line in lines), default=0)
+    if widest < _WRAPPED[0] or sum(len(line.text) == widest for line in lines) < FEWEST_CUT:
         return list(lines)
     found: list[Line] = []
-    at = 0
-    for number, parts in _cut_lines(lines, has_own, widest):
-        text = "".join(parts)
-        found.append(replace(lines[at], text=text.rstrip(), blanks=len(text) - len(text.rstrip())))
-        at += number
+    goes_on = False
+    for line in lines:
+        if goes_on and not has_own(line.text):
+            found[-1] = found[-1].with_text(found[-1].text + line.text)
+        else:
+            found.append(line)
+        goes_on = len(line.text) == widest
     return found
 
 

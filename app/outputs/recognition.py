@@ -68,32 +68,23 @@ def _best_reading(lines: Sequence[Line], between: Between) -> _Reading:
         if changed not in tried:
             tried.append(changed)
             read = _read_lines(changed, between)
-            joined = is_cut or (way[-1] is _rejoined and read.values != best.read.values)
-            joined = joined and read.has_as_much_as(best.read)
+            joined = way[-1] is _rejoined and read.values != best.read.values and read.has_as_much_as(best.read)
             best = _Reading(read, changed, way) if joined or read.score > best.read.score else best
         return changed
 
-    width, certain = cut_at(without_endings(unframed), _stands_alone)
-    doubted = is_cut = False
-    if width:
-        better(unframed, (_unframed, _rejoined))
-        spaced, is_cut = best.read, True
-        better(unframed, (_unframed, _uncut))
-        is_cut = False
-        alike = not certain and spaced.score == best.read.score and spaced.values != best.read.values
-        doubted = alike or best.way == (_unframed,)
     if not best.read.is_whole:
         better(best.lines, (*best.way, _bare))
     if not best.read.is_whole and (decoded := better(lines, (_decoded,))) != unframed:
         better(decoded, (_decoded, _bare))
     for join in (_rejoined, _uncut):
-        if not best.read.is_whole and join not in best.way:
+        if not best.read.is_whole:
             better(best.lines, (*best.way, join))
-    return replace(best, read=_doubted(best.read, width)) if doubted else best
+    width = 0 if best.read.is_whole or _uncut in best.way else cut_at(without_endings(unframed), _stands_alone)
+    return replace(best, read=_doubted(best.read, width)) if width else best
 
 
 def _doubted(read: Recognition, width: int) -> Recognition:
-    """Return results of lines that were cut at a width, and that could not be joined, with a note of it."""
+    """Return results of lines that were cut at a width, and that joining did not read as a whole, with a note of it."""
     note = f"{LINES_CUT}the lines are cut at {width} characters, some within a word or a number."
     titles = {each.title for each in formats() if each.keys}
     found = (one if one.format in titles else replace(one, output=one.output.with_note(note)) for one in read.found)

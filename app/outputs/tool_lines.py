@@ -199,7 +199,8 @@ def commands_of_tools(typed: str, tool: str = "") -> Iterator[str]:
 
 def tools_of(typed: str) -> frozenset[str]:
     """Return the tools whose commands are in a command line."""
-    return frozenset(tool for command in commands_of_tools(typed) for tool in _programs()[name_of(command.split()[0])])
+    programs = (name_of(shlex.split(command)[0]) for command in commands_of_tools(typed))
+    return frozenset(tool for program in programs for tool in _programs()[program])
 
 
 def without_first(typed: str, tool: str) -> str:

@@ -312,7 +312,7 @@ _ROW = re.compile(
     rf"(?P<size>{_NUMBER} [KMGT]?Bytes) {{1,4}}(?P<rate>{_NUMBER} [KMGT]?(?:bits|Bytes))/sec(?P<rest>.{{0,120}})"
 )
 JITTER_AND_LOSS = re.compile(rf"\s{{1,16}}({_NUMBER}) ms\s{{1,8}}-?\d{{1,18}}/\s{{0,8}}(\d{{1,18}}) \(({_NUMBER})%\)")
-_END = re.compile(rf"\b(?:{SENDER}|{RECEIVER})\b")
+_END = re.compile(rf"(?<=\s)(?:{SENDER}|{RECEIVER})(?=[\s,;.()]|$)")
 _COUNT = re.compile(r"\s{1,24}(\d{1,18})(?:\s|$)")
 _WINDOW = re.compile(rf"\s{{1,24}}\d{{1,18}}\s{{1,8}}({_NUMBER}) ([KMG]?)Bytes")
 _CPU = re.compile(

@@ -150,7 +150,9 @@ def test_sections_are_read_as_fio_reads_them(tmp_path: Path) -> None:
         pytest.param("[one]\nsize=1m\nrw=write\nfilename=${NOBODY}\n", "uses ${NOBODY}", id="variable"),
         pytest.param("[one]\nsize=1m\nioengine=nosuch\n", "nosuch", id="engine", marks=pytest.mark.slow),
         pytest.param("[one]\nsize=1m\nnosuchoption=1\n", "nosuchoption", id="option"),
-        pytest.param("[one]\nsize=1m\nrw=read\nbs=2m\n", "Block larger than the file", id="block", marks=pytest.mark.slow),
+        pytest.param(
+            "[one]\nsize=1m\nrw=read\nbs=2m\n", "Block larger than the file", id="block", marks=pytest.mark.slow
+        ),
     ],
 )
 def test_what_fio_refuses_is_named(job: str, shown: str, tmp_path: Path) -> None:
