@@ -8,7 +8,7 @@ from app.events import OutputSource
 from app.outputs.files import judged_bytes
 from app.outputs.judging import JudgedOutput, judged_output
 from app.outputs.recognition import recognise
-from app.outputs.tool_lines import command_of, commands_of_tools
+from app.outputs.tool_lines import command_of, commands_of_tools, tools_of
 
 REPORT = """{count}+{rest} records in
 {count}+{rest} records out
@@ -190,3 +190,7 @@ def test_a_lone_line_of_another_person_has_not_the_command_that_is_quoted_above(
             text = f"{quoted}{between}{mark}{copied.format('12.1')}\n"
             found = judged_bytes("paste", text.encode()).outputs
             assert ["oflag=direct" in one.found.command for one in found] == [True, False], text
+
+
+def test_a_program_in_a_folder_with_a_blank_is_known() -> None:
+    assert tools_of("'/opt/my tools/fio' --name=x --rw=read; /opt/redis-benchmark -n 1") == {"fio", "redis-benchmark"}
