@@ -192,10 +192,12 @@ def _saved(source: Path, copy: Path, target: Path, cut: float) -> Salvaged:
 def _mend_tables(copy: Path) -> tuple[str, ...]:
     """Replace the definitions of tables and indexes in which bytes are damaged by the current format's; return names.
 
-    Only a definition that is the current one but for MOST_DAMAGED bytes is replaced: of an older format, the order of
-    the columns may differ.
+    Only a definition that is the current one but for MOST_DAMAGED bytes is replaced, and none of an older format: its
+    indexes and the order of its columns may differ.
     """
     with closing(sqlite3.connect(copy)) as connection:
+        if connection.execute("PRAGMA user_version").fetchone()[0] != FORMAT:
+            return ()
         connection.text_factory = bytes
         connection.execute("PRAGMA writable_schema = ON")
         try:

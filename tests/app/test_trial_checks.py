@@ -20,7 +20,7 @@ from suites.base import complete_values
 from suites.checks import Check, CheckOutcome, CheckPhase
 from suites.evidence import DONE, TrialEvidence
 from suites.identities import CONTRADICTION
-from suites.outputs import NO_DISK, ONLY_READ
+from suites.outputs import LINES_CUT, NO_DISK, ONLY_READ
 from suites.registry import suite as find_suite
 from suites.snia.output import window_figures
 from suites.snia.steady import steady_round, window_of
@@ -254,6 +254,11 @@ CASES: dict[str, tuple[Make, Make, str]] = {
         lambda: noting(f"{CONTRADICTION}events / total time = 9/s, printed: 5/s."),
         lambda: noting("Other notes."),
         "Events / total time = 9/s, printed: 5/s.",
+    ),
+    "lines-cut": (
+        lambda: noting(f"{LINES_CUT}the lines are cut at 66 characters, some within a word or a number."),
+        lambda: noting("Other notes."),
+        "The lines are cut at 66 characters",
     ),
     "no-disk-written": (
         lambda: noting(f"{NO_DISK}the copy from /dev/zero to /dev/null stays in memory."),

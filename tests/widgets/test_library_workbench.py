@@ -200,7 +200,7 @@ def test_parameters_that_differ_and_chosen_columns_are_shown(qtbot: QtBot, page:
     assert "bs" in page.table.lines.names
     page.columns.toggle("latency_p99")
     settle(qtbot)
-    values = {page.table.lines.at(row, "latency_p99").data() for row in range(8)}
+    values = {page.table.lines.at(row, "Completion latency, p99").data() for row in range(8)}
     assert len(values) > 1
     page.columns.toggle("latency_p99")
     assert "latency_p99" not in page.table.lines.names
