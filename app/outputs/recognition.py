@@ -73,7 +73,7 @@ def _best_reading(lines: Sequence[Line], between: Between) -> _Reading:
         return changed
 
     if not best.read.is_whole:
-        better(best.lines, (*best.way, _bare))
+        better(unframed, (_unframed, _bare))
     if not best.read.is_whole and (decoded := better(lines, (_decoded,))) != unframed:
         better(decoded, (_decoded, _bare))
     for join in (_rejoined, _uncut):

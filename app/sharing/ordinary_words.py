@@ -18,7 +18,7 @@ _PATHS = (
 )
 STANDARD_NAMES = frozenset({
     *_PATHS.split(), "by-id", "by-uuid", "by-path", "by-label", "by-partuuid", "null", "zero", "full", "random",
-    "urandom", "stdin", "stdout", "stderr", "fd", "tty", "proc",
+    "urandom", "stdin", "stdout", "stderr", "fd", "tty",
 })  # fmt: skip
 """Components of standard paths, which stay."""
 

@@ -97,7 +97,7 @@ class Redaction:
         self._strong = dict[str, str]()
         self._weak = dict[str, str]()
         self._folders = dict[str, str]()
-        self._secrets = dict[str, str]()
+        self._beside_names = dict[str, str]()
         self._kinds = dict[str, str]()
         self._numbers = dict[str, int]()
         self._where = ""
@@ -106,7 +106,7 @@ class Redaction:
     @cached_property
     def replacement(self) -> Replacement:
         """The replacement of all that was added."""
-        return Replacement(self._strong, self._weak, self._folders, self._secrets)
+        return Replacement(self._strong, self._weak, self._folders, self._beside_names)
 
     @cached_property
     def inside_texts(self) -> Replacement:
@@ -115,12 +115,12 @@ class Redaction:
             {value: new for value, new in of.items() if self._kinds[value] not in _OWN_TEXTS}
             for of in (self._strong, self._weak)
         )
-        return Replacement(strong, weak, self._folders, self._secrets)
+        return Replacement(strong, weak, self._folders, self._beside_names)
 
     def replaced(self) -> tuple[Redacted, ...]:
         """Return what was replaced so far, most places first in each kind."""
         counts = self.replacement.counts + self.inside_texts.counts
-        values = {**self._folders, **self._secrets, **self._weak, **self._strong}
+        values = {**self._folders, **self._beside_names, **self._weak, **self._strong}
         found = [
             Redacted(self._kinds[value], value, new, counts[value], tuple(self._origins[value])[:MOST_ORIGINS])
             for value, new in values.items()
@@ -254,17 +254,17 @@ class Redaction:
         ordinary = len(value) < SHORTEST or (value.isdecimal() and len(value) < 8)
         ordinary = ordinary or (is_ordinary(value) and not re.search(r"\d", value)) or value.startswith(("/", "~/"))
         if ordinary or value in _PUBLIC_NAMES:
-            self._add(self._secrets, value, "secret", None)
+            self._add(self._beside_names, value, "secret", None)
         else:
             self._value(value, "secret")
-            self._secrets.setdefault(value, self._known(value) or "secret")
+            self._beside_names.setdefault(value, self._known(value) or "secret")
 
     def _named_host(self, name: str) -> None:
         """Add a host that a text names as such; one that is an ordinary word is replaced beside its name only."""
         if name in _PUBLIC_NAMES:
             return
         if len(name) < SHORTEST or (is_ordinary(name) and name.isalpha()):
-            self._add(self._secrets, name, "host", None)
+            self._add(self._beside_names, name, "host", None)
         else:
             self._names_of_host(name, self._known(name) or self._next("host"))
 
@@ -474,7 +474,7 @@ class Redaction:
         weak = len(value) < SHORTEST or (value.isdecimal() and len(value) < 8)
         weak = weak or (bool(words_of(value)) and is_ordinary(value) and value.isalpha())
         if new is None:
-            new = self._folders.get(value) or self._secrets.get(value) or self._next(kind)
+            new = self._folders.get(value) or self._beside_names.get(value) or self._next(kind)
         for other in _spellings(value):
             if other not in self._strong:
                 self._strong[other] = new
@@ -493,7 +493,7 @@ class Redaction:
     def _known(self, value: str) -> str | None:
         if self._kinds.get(value) in _OWN_TEXTS:
             return None
-        found = (of.get(value) for of in (self._strong, self._weak, self._secrets, self._folders))
+        found = (of.get(value) for of in (self._strong, self._weak, self._beside_names, self._folders))
         return next(filter(None, found), None)
 
     def _next(self, kind: str) -> str:

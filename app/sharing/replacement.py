@@ -62,8 +62,8 @@ class Replacement:
 
     `strong` values are replaced in any text, in any case. `weak` ones are ordinary or very short words: they are
     replaced where they are a whole string or line, a component of a path, a part of an address, or uname's host name.
-    `folders` are ordinary words that are replaced as components of a path only, `secrets` beside their names only, as
-    are hosts that are ordinary words.
+    `folders` are ordinary words that are replaced as components of a path only; `beside_names` are secrets, and hosts
+    that are ordinary words: they are replaced where a text names them as such (``--password=WORD``, ``host=WORD``).
     """
 
     def __init__(
@@ -71,10 +71,10 @@ class Replacement:
         strong: Mapping[str, str],
         weak: Mapping[str, str],
         folders: Mapping[str, str] = _NONE,
-        secrets: Mapping[str, str] = _NONE,
+        beside_names: Mapping[str, str] = _NONE,
     ) -> None:
         self._whole = {**weak, **strong}
-        self._secrets = secrets
+        self._beside_names = beside_names
         self._folders = folders
         parts = "|".join(map(re.escape, sorted(folders, key=len, reverse=True)))
         self._folder = re.compile(rf"(?<=/)(?:{parts})(?![\w.-]*\w)" if parts else r"(?!)")
@@ -104,7 +104,7 @@ class Replacement:
         if text in self._whole:
             self.counts[text] += 1
             return self._whole[text]
-        return _BASE64.sub(self._unpacked, self._plain(self._without_secrets(text)))
+        return _BASE64.sub(self._unpacked, self._plain(self._without_named(text)))
 
     def data(self, data: bytes) -> bytes:
         """Return `data` with the values replaced; bytes that are no UTF-8 are unchanged."""
@@ -131,11 +131,11 @@ class Replacement:
         if isinstance(content, str):
             return self.text(content)
         if isinstance(content, list):
-            if self._secrets and all(isinstance(each, str) for each in content):
+            if self._beside_names and all(isinstance(each, str) for each in content):
                 content = list(content)
                 for number, start in secret_words(content):
-                    content[number] = content[number][:start] + self._secret(content[number][start:])
-                words = self._without_secrets(_BETWEEN.join(content)).split(_BETWEEN)  # mysql -pSECRET
+                    content[number] = content[number][:start] + self._new_name(content[number][start:])
+                words = self._without_named(_BETWEEN.join(content)).split(_BETWEEN)  # mysql -pSECRET
                 content = words if len(words) == len(content) else content
             return [self.json(each, tokens) for each in content]
         if isinstance(content, dict):
@@ -145,18 +145,18 @@ class Replacement:
             }
         return content
 
-    def _without_secrets(self, text: str) -> str:
+    def _without_named(self, text: str) -> str:
         """Return `text` with the secrets and hosts replaced that stand beside their names."""
-        for find in (secrets_in, hosts_in) if self._secrets else ():
+        for find in (secrets_in, hosts_in) if self._beside_names else ():
             for start, end in reversed(list(find(text))):
-                text = text[:start] + self._secret(text[start:end]) + text[end:]
+                text = text[:start] + self._new_name(text[start:end]) + text[end:]
         return text
 
-    def _secret(self, value: str) -> str:
-        if value not in self._secrets:
+    def _new_name(self, value: str) -> str:
+        if value not in self._beside_names:
             return value
         self.counts[value] += 1
-        return self._secrets[value]
+        return self._beside_names[value]
 
     def _key(self, key: str) -> str:
         """Return a key; an ordinary word is the name of a field."""

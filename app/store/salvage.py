@@ -196,11 +196,11 @@ def _mend_tables(copy: Path) -> tuple[str, ...]:
     indexes and the order of its columns may differ.
     """
     with closing(sqlite3.connect(copy)) as connection:
-        if connection.execute("PRAGMA user_version").fetchone()[0] != FORMAT:
-            return ()
         connection.text_factory = bytes
         connection.execute("PRAGMA writable_schema = ON")
         try:
+            if connection.execute("PRAGMA user_version").fetchone()[0] != FORMAT:
+                return ()
             stored = connection.execute("SELECT rowid, CAST(sql AS BLOB) FROM sqlite_master WHERE sql > ''").fetchall()
         except sqlite3.DatabaseError:
             return ()
@@ -209,7 +209,8 @@ def _mend_tables(copy: Path) -> tuple[str, ...]:
         found: dict[int, tuple[bytes, str]] = {}
         for row, text in stored:
             near = [one for one in current if len(one[0]) == len(text) and _is_damaged(text, one[0])]
-            found.update({row: near[0]} if len(near) == 1 else {})
+            if len(near) == 1:
+                found[row] = near[0]
         for row, (text, _) in found.items():
             connection.execute("UPDATE sqlite_master SET sql = ? WHERE rowid = ?", (text.decode(), row))
         connection.commit()
