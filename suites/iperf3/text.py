@@ -312,7 +312,6 @@ _ROW = re.compile(
     rf"(?P<size>{_NUMBER} [KMGT]?Bytes) {{1,4}}(?P<rate>{_NUMBER} [KMGT]?(?:bits|Bytes))/sec(?P<rest>.{{0,120}})"
 )
 JITTER_AND_LOSS = re.compile(rf"\s{{1,16}}({_NUMBER}) ms\s{{1,8}}-?\d{{1,18}}/\s{{0,8}}(\d{{1,18}}) \(({_NUMBER})%\)")
-_END = re.compile(rf"(?<=\s)(?:{SENDER}|{RECEIVER})(?=[\s,;.()]|$)")
 _COUNT = re.compile(r"\s{1,24}(\d{1,18})(?:\s|$)")
 _WINDOW = re.compile(rf"\s{{1,24}}\d{{1,18}}\s{{1,8}}({_NUMBER}) ([KMG]?)Bytes")
 _CPU = re.compile(
@@ -497,18 +496,19 @@ class TextReader:
 
     def _row(self, match: re.Match[str]) -> tuple[Row, bool]:
         rest = match["rest"]
-        named = _END.search(rest)
+        words = rest.split()
+        named = bool(words) and words[-1] in {SENDER, RECEIVER}
         default = self.transcript.client if self._sends is None else self._sends
         sends = default if match["role"] is None else match["role"] == "TX"
         jitter = JITTER_AND_LOSS.match(rest)
         of_server = self._separated and not self.transcript.client and not float(match["start"])
-        is_summary = named is not None or (of_server and jitter is not None)  # old servers do not name the end
+        is_summary = named or (of_server and jitter is not None)  # old servers do not name the end
         self.transcript.udp |= jitter is not None or "Datagrams" in self._heading
         count = None if jitter else _COUNT.match(rest)
         retransmits = float(count[1]) if count and "Retr" in self._heading else None
         window = None if retransmits is None else _WINDOW.match(rest)
         datagrams = float(jitter[2]) if jitter else float(count[1]) if count and self.transcript.udp else None
-        end = named[0] if named else SENDER if sends else RECEIVER
+        end = words[-1] if named else SENDER if sends else RECEIVER
         if jitter and not (is_summary or self._end_shown or self._sends or match["role"]):
             end = EITHER
         row = Row(
