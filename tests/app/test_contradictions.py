@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from app.outputs.files import GZIP, judged_bytes
-from app.outputs.judging import JudgedOutput
+from app.outputs.files import GZIP
 from suites.identities import CONTRADICTION
 from suites.verdict import Trust
+from tests.app.judged_text import outputs
 
 DATA = Path(__file__).parents[1] / "data"
 
@@ -22,10 +22,6 @@ def _unpacked(data: bytes) -> bytes:
 def captured(name: str) -> str:
     streams = (DATA / f"{name}{suffix}" for suffix in (".stderr", ".stdout"))
     return "".join(_unpacked(each.read_bytes()).decode() for each in streams if each.exists())
-
-
-def outputs(text: str) -> tuple[JudgedOutput, ...]:
-    return judged_bytes("paste", text.encode()).outputs
 
 
 def ids(text: str) -> set[str]:

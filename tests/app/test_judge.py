@@ -12,6 +12,7 @@ from app.outputs.judging import JudgedOutput, KnownHost
 from remote.telemetry.statistics_text import statistics_samples
 from suites.verdict import Trust
 from suites.vocab import Severity
+from tests.app.judged_text import ids, only
 from tests.disk_host import disk_host
 
 DATA = Path(__file__).parents[1] / "data"
@@ -21,18 +22,8 @@ def judged(text: str) -> JudgedFile:
     return judged_bytes("paste", text.encode())
 
 
-def only(text: str) -> JudgedOutput:
-    found = judged(text).outputs
-    assert len(found) == 1, [one.found.format for one in found]
-    return found[0]
-
-
 def captured(name: str) -> str:
     return (DATA / name).read_text()
-
-
-def ids(one: JudgedOutput) -> set[str]:
-    return {finding.id for finding in one.verdict.findings}
 
 
 @pytest.mark.parametrize(

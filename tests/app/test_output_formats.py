@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from app.checks.catalogue import of_starts
-from app.outputs.files import judged_bytes
 from app.outputs.judging import JudgedOutput
 from app.outputs.recognition import recognise
+from tests.app.judged_text import outputs
 from tests.suites.captured_outputs import capture
 
 DATA = Path(__file__).parents[1] / "data"
@@ -58,10 +58,6 @@ def captured(name: str) -> str:
     """Return what the terminal showed: the messages, then the output."""
     streams = (DATA / f"{name}{suffix}" for suffix in (".stderr", ".stdout"))
     return "".join(each.read_text() for each in streams if each.exists())
-
-
-def outputs(text: str) -> tuple[JudgedOutput, ...]:
-    return judged_bytes("paste", text.encode()).outputs
 
 
 def figures(one: JudgedOutput) -> set[tuple[str, object, float]]:

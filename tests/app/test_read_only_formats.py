@@ -9,8 +9,8 @@ import json
 import pytest
 
 from app.outputs.files import judged_bytes
-from app.outputs.judging import JudgedOutput
 from suites import registry
+from tests.app.judged_text import ids, outputs
 from tests.app.test_output_formats import DATA, figures
 
 _PYPERF = {
@@ -143,14 +143,6 @@ CASES: tuple[tuple[str, str, int, tuple[str, float, str], set[str]], ...] = (
     ("CrystalDiskMark, KDiskMark", _KDISKMARK, 1, ("latency_mean", 14840.12, "us"), {"small-working-set"}),
 )
 """Format, text, number of results, and of the first one a figure and findings."""
-
-
-def outputs(text: str) -> tuple[JudgedOutput, ...]:
-    return judged_bytes("paste", text.encode()).outputs
-
-
-def ids(one: JudgedOutput) -> set[str]:
-    return {finding.id for finding in one.verdict.findings}
 
 
 @pytest.mark.parametrize(("title", "text", "count", "figure", "findings"), CASES)

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from app.outputs.files import judged_bytes
-from app.outputs.judging import JudgedOutput
 from suites.verdict import Trust
+from tests.app.judged_text import ids, outputs, value
 
 DATA = Path(__file__).parents[1] / "data"
 
@@ -18,20 +17,6 @@ def captured(name: str) -> str:
     command = re.search(r"^command: (.*)$", (DATA / f"{name}.txt").read_text(), re.MULTILINE)
     assert command is not None
     return f"$ {command[1]}\n" + "".join(each.read_text() for each in streams if each.exists())
-
-
-def outputs(text: str) -> tuple[JudgedOutput, ...]:
-    return judged_bytes("paste", text.encode()).outputs
-
-
-def value(one: JudgedOutput, name: str, **at: str) -> float | None:
-    figures = one.found.output.parsed.figures
-    found = (each for each in figures if each.metric.name == name and at.items() <= dict(each.labels).items())
-    return next((each.value for each in found), None)
-
-
-def ids(one: JudgedOutput) -> set[str]:
-    return {finding.id for finding in one.verdict.findings}
 
 
 WHOLE: tuple[tuple[str, str, str, float, dict[str, object]], ...] = (
