@@ -318,8 +318,11 @@ class _PrivateLog(logging.handlers.RotatingFileHandler):
 
 
 def start_log() -> None:
-    """Write the log to the user's log folder, at most 4 MiB."""
-    path: Path = log_path()
+    """Write the log to the user's log folder, at most 4 MiB, and no longer where an earlier call wrote it."""
+    root, path = logging.getLogger(), log_path()
+    for earlier in [each for each in root.handlers if isinstance(each, _PrivateLog)]:
+        root.removeHandler(earlier)
+        earlier.close()
     try:
         make_directory(path.parent)
         handler: logging.Handler = _PrivateLog(
@@ -329,7 +332,6 @@ def start_log() -> None:
         handler = logging.NullHandler()  # measure even on a full or read-only disk
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(threadName)s %(name)s: %(message)s"))
     logging.raiseExceptions = False  # no tracebacks on the terminal if the disk fills up later
-    root = logging.getLogger()
     root.addHandler(handler)
     root.setLevel(logging.INFO)
     logging.getLogger("paramiko").setLevel(

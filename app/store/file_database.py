@@ -4,6 +4,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import closing, contextmanager, suppress
+from contextvars import ContextVar
 from functools import partial
 from pathlib import Path
 
@@ -35,6 +36,11 @@ _WRITING = "benchwright_writing"
 
 _FILE = "benchwright_file"
 
+_Connect = Callable[[], Connection]
+
+_open_driver: ContextVar[Callable[[], sqlite3.Connection]] = ContextVar("open_driver")
+"""What opens the file of the connection that is being made."""
+
 
 class FileDatabase(Database):
     """One library file, opened on first use."""
@@ -42,7 +48,7 @@ class FileDatabase(Database):
     def __init__(self, path: Path) -> None:
         self._path = path
         self._lock = threading.Lock()
-        self._engine: Engine | None = None
+        self._connect: _Connect | None = None
         self._newer: int | None = None
         self._file: Identity | None = None  # the file opened last; once set, a missing file is an error
         self._copy = ReadOnlyCopy(path, _is_earlier, _upgrade)
@@ -100,11 +106,11 @@ class FileDatabase(Database):
     def connect(self) -> Connection:
         """Return a connection for write transactions, to be closed by the caller. Raises ReadOnlyError."""
         with self._translating():
-            engine = self._opened()
+            connect = self._opened()
             if self._newer is not None:
                 raise errors.read_only(self.path, self._newer, schema.FORMAT)
             file = OpenFile(self.path, self._file or (0, 0))
-            connection = engine.connect().execution_options(**{_WRITING: True, _FILE: file})
+            connection = connect().execution_options(**{_WRITING: True, _FILE: file})
         try:
             file.check()
         except errors.StoreError:
@@ -141,15 +147,10 @@ class FileDatabase(Database):
         return total
 
     def close(self) -> None:
-        """Dispose of the engine, which keeps no connection open, and of the read-only copy."""
+        """Remove the read-only copy; no connection is kept open."""
         with self._lock:
-            self._forget()
+            self._connect = None
             self._copy.close()
-
-    def _forget(self) -> None:
-        if self._engine is not None:
-            self._engine.dispose()
-            self._engine = None
 
     def _too_new_to_write(self, connection: Connection) -> errors.ReadOnlyError | None:
         found = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
@@ -176,7 +177,7 @@ class FileDatabase(Database):
     def _to_read(self) -> Connection:
         """Return a connection for reading; of a copy if SQLite cannot create its files beside the library."""
         try:
-            connection = self._opened().connect()
+            connection = self._opened()()
             try:
                 with connection.begin():
                     connection.exec_driver_sql("SELECT count(*) FROM sqlite_master")
@@ -193,24 +194,24 @@ class FileDatabase(Database):
     def _read_copy(self, error: Exception) -> Connection:
         try:
             _check(self.path, self._copy.connection)
-            return _engine_for_reading(self._copy.connection).connect()
+            return _connected(_reading, self._copy.connection)
         except OSError:
             raise error from None
 
-    def _opened(self) -> Engine:
+    def _opened(self) -> _Connect:
         with self._lock:
             found = check_kind(self.path)
             if self._file is not None and found is None:
                 raise errors.lost(self.path, "is gone: it was moved, removed or unmounted")
             if found is not None and (found.st_dev, found.st_ino) != self._file:  # replaced by another file
-                self._forget()
+                self._connect = None
             elif found is not None and not found.st_size:
                 raise errors.lost(self.path, "was emptied")
-            if self._engine is None:
-                self._engine = self._open()
-            return self._engine
+            if self._connect is None:
+                self._connect = self._open()
+            return self._connect
 
-    def _open(self) -> Engine:
+    def _open(self) -> _Connect:
         found = check_kind(self.path)
         if found is None and not self.creates:
             raise errors.no_library(self.path)
@@ -220,10 +221,10 @@ class FileDatabase(Database):
         self._newer = _check(self.path, lambda: for_reading(self.path)) if found and found.st_size else None
         if self._newer is not None:
             self._file = identity
-            return _engine_for_reading(lambda: for_reading(self.path))
-        engine = _engine_for_writing(self.path)
+            return partial(_connected, _reading, partial(for_reading, self.path))
+        connect = _prepared_for_writing(self.path)
         self._file = identity
-        return engine
+        return connect
 
     def _make(self) -> None:
         try:
@@ -283,15 +284,13 @@ def read_format(connection: sqlite3.Connection, found: int) -> int:
     return needed if isinstance(needed, int) else found
 
 
-def _engine_for_writing(path: Path) -> Engine:
-    """Return an engine on the library at `path`; create its tables or upgrade them if needed."""
-    engine = create_engine("sqlite://", creator=lambda: for_writing(path, BRIEF), poolclass=NullPool)
-    event.listen(engine, "connect", _prepare)
-    event.listen(engine, "begin", _begin)
-    with engine.connect() as connection, connection.begin():
+def _prepared_for_writing(path: Path) -> _Connect:
+    """Return what connects to the library at `path`; create its tables or upgrade them if needed."""
+    connect = partial(_connected, _writing, partial(for_writing, path, BRIEF))
+    with connect() as connection, connection.begin():
         if connection.exec_driver_sql("PRAGMA user_version").scalar() == schema.FORMAT:
-            return engine
-    with engine.connect().execution_options(**{_WRITING: True}) as connection, connection.begin():
+            return connect
+    with connect().execution_options(**{_WRITING: True}) as connection, connection.begin():
         # Read again inside the write transaction: another process may have upgraded it first.
         version = connection.exec_driver_sql("PRAGMA user_version").scalar()
         if version == 0:
@@ -299,7 +298,7 @@ def _engine_for_writing(path: Path) -> Engine:
         elif version is not None and version < schema.FORMAT:
             schema_upgrade.upgrade(connection)
             stored_evidence.write(connection)
-    return engine
+    return connect
 
 
 def _is_earlier(connection: sqlite3.Connection) -> bool:
@@ -314,14 +313,7 @@ def _upgrade(copy: Path) -> None:
     with closing(for_writing(copy)) as connection:
         earlier = _is_earlier(connection)
     if earlier:
-        _engine_for_writing(copy).dispose()
-
-
-def _engine_for_reading(connect: Callable[[], sqlite3.Connection]) -> Engine:
-    """Return an engine with read-only connections, which run no checkpoint either."""
-    engine = create_engine("sqlite://", creator=connect, poolclass=NullPool)
-    event.listen(engine, "begin", _begin)
-    return engine
+        _prepared_for_writing(copy)
 
 
 def _prepare(connection: sqlite3.Connection, _record: object) -> None:
@@ -345,3 +337,28 @@ def _begin(connection: Connection) -> None:
             connection.exec_driver_sql("SELECT 1 FROM sqlite_master")  # takes the read lock, so that a wait is here
 
     patiently(begin, patience_of(connection))
+
+
+def _connected(engine: Engine, open_driver: Callable[[], sqlite3.Connection]) -> Connection:
+    token = _open_driver.set(open_driver)
+    try:
+        return engine.connect()
+    finally:
+        _open_driver.reset(token)
+
+
+def _driver() -> sqlite3.Connection:
+    return _open_driver.get()()
+
+
+def _engine() -> Engine:
+    """Return an engine for any file: SQLAlchemy compiles a statement once for each engine."""
+    engine = create_engine("sqlite://", creator=_driver, poolclass=NullPool)
+    event.listen(engine, "begin", _begin)
+    return engine
+
+
+_reading = _engine()
+
+_writing = _engine()
+event.listen(_writing, "connect", _prepare)
