@@ -44,8 +44,10 @@ FORMATS = {".html": "html", ".md": "markdown", ".pdf": "pdf"}
 FILES = ("HTML report (*.html)", "Markdown (*.md)", "PDF (*.pdf)")
 
 LIST: tuple[TableColumn[Investigation], ...] = (
-    TableColumn("Investigation", lambda one: one.name, stretch=True, least=120, key=lambda one: one.name),
-    TableColumn("Entries", lambda one: str(len(one.entries)), align=RIGHT, key=lambda one: len(one.entries)),
+    TableColumn("Investigation", lambda one: one.name, stretch=True, least=220, key=lambda one: one.name),
+    TableColumn(
+        "Entries", lambda one: str(len(one.entries)), align=RIGHT, key=lambda one: len(one.entries), hide_order=2
+    ),
     TableColumn("Changed", lambda one: one.changed[:10], key=lambda one: one.changed, tone="muted", hide_order=1),
 )
 
@@ -442,7 +444,7 @@ class InvestigationPage(Page):
         both.addWidget(left)
         both.addWidget(self._body)
         both.setStretchFactor(1, 1)
-        both.setSizes([260, 740])
+        both.setSizes([300, 700])
         remember_splitter(both, "investigations")
         page = QWidget()
         fill(
