@@ -1,7 +1,7 @@
 """Takes the README's pictures from real measurements of this computer: ``python -m tests.readme_images FOLDER``.
 
 Six trials of random reads and of the processor are pinned as the baseline, then the same plan runs again in the window.
-Then the cloud check runs, and a search with three trials. It takes about fifteen minutes.
+Then a duet runs in the window, the cloud check, and a search with three trials. It takes about twenty minutes.
 """
 
 import os
@@ -22,6 +22,7 @@ from app.plans.presets import fill, preset
 from app.questions import RefusingAsker
 from app.runs.control import Control
 from tests.shot_stage import VARIANTS, Stage, stage
+from tests.shots_duet import duet
 from tests.shots_investigations import several as investigation
 from tests.shots_outputs import several
 from widgets import jobs, theme
@@ -37,7 +38,7 @@ PICTURED = 4
 
 
 def main(folder: Path) -> None:
-    """Measure, and write live.png, compare.png and plan.png into `folder`."""
+    """Measure, and write the pictures into `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
     application = QApplication([])
     theme.apply(application)
@@ -53,10 +54,13 @@ def main(folder: Path) -> None:
         _until(lambda: not jobs.running())
         _take(window, folder / "compare.png")
         _picture_plan(window, folder / "plan.png")
+        _picture_live(window, duet(TRIALS, round(SECONDS)), folder / "duet.png")
+        _until(lambda: not jobs.running())
         facts = made.workstation.facts(LOCAL, RefusingAsker())
         _measure(made, fill(preset("cloud-check"), [LOCAL], {}).tuned({LOCAL: facts}))
         sys.stdout.write(f"{made.workstation.export_card('last', folder / 'card.png')}\n")
         _picture_search(made, folder / "search.png")
+    with tempfile.TemporaryDirectory() as home, stage(Path(home), VARIANTS[0]) as made:
         _take(several(made), folder / "judge.png")
         _take(investigation(made), folder / "investigation.png")
 

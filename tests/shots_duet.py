@@ -9,9 +9,10 @@ from widgets.compare.compare_page import ComparePage
 from widgets.live.live_page import LivePage
 
 
-def _plan(trials: int) -> Plan:
+def duet(trials: int, seconds: int = 2) -> Plan:
+    """Return two settings of sysbench on this computer, at once."""
     steps = tuple(
-        make_step("sysbench-cpu", {"time": 2, "threads": 1, "cpu_max_prime": prime}, name=name)
+        make_step("sysbench-cpu", {"time": seconds, "threads": 1, "cpu_max_prime": prime}, name=name)
         for name, prime in (("primes to 20000", 20000), ("primes to 24000", 24000))
     )
     return Plan("Two settings", (LOCAL,), steps, repetition=Repetition(trials=trials), order=Order.DUET)
@@ -25,7 +26,7 @@ def _samples(page: LivePage, trial: int) -> int:
 def _running(stage: Stage) -> QWidget:
     window = stage.window()
     page = opened(window, LivePage)
-    page.start_run(_plan(4), BusyPolicy.ANYWAY)
+    page.start_run(duet(4), BusyPolicy.ANYWAY)
     stage.settle(lambda: _samples(page, 4) >= 1 or not page.running)
     picture = stage.keep(QLabel())
     picture.setPixmap(window.grab())

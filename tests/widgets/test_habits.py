@@ -108,6 +108,7 @@ def test_every_table_remembers_widths_and_orders(keep: Keep) -> None:
     before = table(keep)
     head = before.horizontalHeader()
     assert [before.content.index(row, 0).data() for row in range(3)] == ["b", "c", "a"]
+    assert head.sortIndicatorSection() == -1, "the head says that unsorted rows are sorted"
     edge, wide = head.sectionSize(0), head.sectionSize(0) + 70
     drag(before, edge - 1, wide - 1)
     assert head.sectionSize(0) == wide
@@ -120,6 +121,7 @@ def test_every_table_remembers_widths_and_orders(keep: Keep) -> None:
     after = table(keep)
     assert after.horizontalHeader().sectionSize(0) == wide
     assert after.horizontalHeader().visualIndex(0) == 1
+    assert after.horizontalHeader().sortIndicatorSection() == 1
     assert [after.content.index(row, 0).data() for row in range(3)] == ["c", "b", "a"]
 
 

@@ -339,6 +339,7 @@ class Table(QTableView, Generic[RowT]):
 
     def _enable_sorting(self) -> None:
         head = self.horizontalHeader()
+        head.setSortIndicator(-1, Qt.SortOrder.AscendingOrder)  # Qt's default is the first column, sorted or not
         head.sortIndicatorChanged.connect(self._sort)
         head.setSectionsClickable(True)
         head.setSortIndicatorShown(True)
