@@ -88,6 +88,11 @@ def test_trials_of_another_step_are_quiet_bands_or_named_in_the_cut() -> None:
     assert second.time_map.to_time(0.0) == 10.5, "0:00 is the run's first trial on the host"
 
 
+def test_the_other_side_of_a_duet_is_no_band_over_the_trial() -> None:
+    both = folded([*ran(1, 1, 0.0), *ran(2, 1, 0.3, "cpu"), *ran(3, 2, 12.0, "cpu"), *ran(4, 2, 12.2)])
+    assert bands(both) == [(PhaseKind.TRIAL, 0.0, 10.0), (PhaseKind.TRIAL, 12.2, 22.2)]
+
+
 def test_without_the_hosts_clock_trials_follow_each_other_by_this_computers() -> None:
     started = TrialStarted(replace(trial(2, 2), clock=None), LENGTH)
     model = folded([*ran(1, 1, 0.0), started, *(sample(1.0, float(at), 2) for at in range(1, 5))])

@@ -453,7 +453,6 @@ class ComparePage(Page):
 
     def _build_head(self) -> QWidget:
         self.add_button = push_button("Add runs…", self._ask_for_runs)
-        set_icon(self.add_button, "add", "text")
         self.baseline_button = QPushButton("Add baseline…")
         set_tool_tip(self.baseline_button, "Compare with a pinned baseline or a published table")
         self.baseline_button.clicked.connect(self._ask_for_baseline)
