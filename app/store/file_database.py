@@ -177,7 +177,8 @@ class FileDatabase(Database):
     def _to_read(self) -> Connection:
         """Return a connection for reading; of a copy if SQLite cannot create its files beside the library."""
         try:
-            connection = self._opened()()
+            connect = self._opened()
+            connection = connect()
             try:
                 with connection.begin():
                     connection.exec_driver_sql("SELECT count(*) FROM sqlite_master")

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import logging
 import os
 import re
 import stat
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from app.cli.common import start_log
 from app.export import csv_text
 from app.hosts.hosts import HostEntry, Origin, SavedHosts
 from app.output import WriteError, escaped, json_text, make_folder, write_whole
@@ -58,6 +60,18 @@ def test_the_log_is_private_also_one_of_before(tmp_path: Path) -> None:
         assert mode(log) == 0o600
         assert mode(log.parent) == 0o700
         log.chmod(0o644)
+
+
+def test_a_second_call_moves_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    logs = [tmp_path / name / "benchwright.log" for name in ("first", "second")]
+    for log in logs:
+        monkeypatch.setattr("app.cli.common.log_path", lambda log=log: log)
+        start_log()
+        logging.getLogger("app.queue").warning("written to %s", log.parent.name)
+    first, second = (log.read_text() for log in logs)
+    assert "written to first" in first
+    assert "written to second" in second
+    assert "written to second" not in first
 
 
 def run_with(home: Path, umask: int, *words: str | Path) -> subprocess.CompletedProcess[str]:

@@ -127,7 +127,7 @@ def test_broken_lines_make_no_other_figures(text: str) -> None:
 
 
 @pytest.mark.parametrize(("width", "named"), [(60, False), (66, True), (100, False)])
-def test_lines_cut_within_words_are_joined_or_named(width: int, named: bool) -> None:  # noqa: FBT001 (a case)
+def test_lines_cut_within_words_are_joined_or_named(width: int, *, named: bool) -> None:
     text = captured("iperf3/3.12/udp_text")
     lines = [line[at : at + width] for line in text.splitlines() for at in range(0, len(line) or 1, width)]
     cut = judged("\n".join(lines))

@@ -24,6 +24,7 @@ from app.events import (
     TrialEnded,
     TrialStarted,
 )
+from app.plans.plan import Order
 from app.services import Workstation
 from suites.fio.metrics import IOPS, LATENCY_P99
 from suites.vocab import LatencySlice, Sample
@@ -89,7 +90,8 @@ def test_trials_of_another_step_are_quiet_bands_or_named_in_the_cut() -> None:
 
 
 def test_the_other_side_of_a_duet_is_no_band_over_the_trial() -> None:
-    both = folded([*ran(1, 1, 0.0), *ran(2, 1, 0.3, "cpu"), *ran(3, 2, 12.0, "cpu"), *ran(4, 2, 12.2)])
+    events = [*ran(1, 1, 0.0), *ran(2, 1, 0.3, "cpu"), *ran(3, 2, 12.0, "cpu"), *ran(4, 2, 12.2)]
+    both = folded(events, replace(plan(), order=Order.DUET))
     assert bands(both) == [(PhaseKind.TRIAL, 0.0, 10.0), (PhaseKind.TRIAL, 12.2, 22.2)]
 
 

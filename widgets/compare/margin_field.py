@@ -7,7 +7,7 @@ from app.margins import DEFAULTS, Margin, Margins
 from suites.quantities import exact_share_text
 from suites.vocab import Metric
 from widgets.parts.boxes import fill, row_in
-from widgets.parts.controls import tool_button
+from widgets.parts.controls import pop_up, tool_button
 from widgets.parts.fields import PerCent
 from widgets.parts.text import Text, Tone, set_tool_tip
 from widgets.theme import SPACE
@@ -40,7 +40,7 @@ class MarginField(QWidget):
         self.menu = QMenu(self)
         self.menu.aboutToShow.connect(self._fill_menu)
         self.more = tool_button("⋯", tip="Keep a margin for a metric", accessibleName="Margins")
-        self.more.clicked.connect(lambda: self.menu.popup(self.more.mapToGlobal(self.more.rect().bottomLeft())))
+        self.more.clicked.connect(lambda: pop_up(self.menu, self.more))
         fill(row_in(self, SPACE[1]), Text("Margin", wrap=False), self.value, self.origin, self.more)
         self._timer = QTimer(self, singleShot=True, interval=_TYPED)
         self._timer.timeout.connect(self.changed)

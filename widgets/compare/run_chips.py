@@ -12,7 +12,7 @@ from app.records import RunSummary
 from widgets.compare.cells import draw_mark
 from widgets.compare.messages import distinct_run_names, is_group, numbered_run_name
 from widgets.parts.boxes import FittedWidget, fill, row_in, scrolled
-from widgets.parts.controls import tool_button
+from widgets.parts.controls import pop_up, tool_button
 from widgets.parts.flow_layout import flowing
 from widgets.parts.names import mark_of
 from widgets.parts.notice import Picture
@@ -96,7 +96,7 @@ class RunChip(QFrame):
         if event.key() == Qt.Key.Key_Delete and self._removable:
             self.remove_requested.emit(self.number)
         elif event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space, Qt.Key.Key_Menu}:
-            self.menu.popup(self.mapToGlobal(self.rect().bottomLeft()))
+            pop_up(self.menu, self)
         else:
             super().keyPressEvent(event)
 
@@ -123,7 +123,7 @@ class RunChip(QFrame):
         button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         button.setAccessibleName(f"Actions for {run_name(self.number)}")
         set_tool_tip(button, "Use as baseline, join, show in library, remove")
-        button.clicked.connect(lambda: self.menu.popup(button.mapToGlobal(button.rect().bottomLeft())))
+        button.clicked.connect(lambda: pop_up(self.menu, button))
         return button
 
     def _remove_button(self) -> QToolButton:

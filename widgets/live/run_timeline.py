@@ -7,6 +7,7 @@ from statistics import median
 
 from app.checks.starts import start_of, start_text
 from app.events import State
+from app.plans.plan import Order
 from app.verdict.steps import verdict_text
 from suites.quantities import duration_text
 from suites.vocab import Metric
@@ -62,7 +63,7 @@ def timeline_of(model: RunModel, step_key: StepKey) -> RunTimeline | None:
     )
     others = [_place(view, by_clock=by_clock) for view in _others(model, step_key, by_clock=by_clock)]
     time_map = TimeMap(spans, min(place.zero for place in (*places, *others)))
-    between = [one for one in others if not any(_at_once(one, own) for own in places)]  # not those of a duet
+    between = [] if model.plan.order is Order.DUET else others  # those of the other side run at the same time
     phases = (*_cuts(time_map, between), *_other_phases(time_map, between), *_phases(time_map, places))
     return RunTimeline(places, time_map, phases, by_clock)
 
@@ -118,12 +119,6 @@ def _place(view: TrialView, *, by_clock: bool) -> TrialPlace:
     if not length and view.ended.ended_clock is not None and by_clock:
         length = view.ended.ended_clock - zero
     return TrialPlace(view, zero, zero + max(length or view.seconds or 0.0, 1e-3))
-
-
-def _at_once(one: TrialPlace, other: TrialPlace) -> bool:
-    """Return whether two trials ran at the same time for half of the shorter one."""
-    shorter = min(one.end - one.zero, other.end - other.zero)
-    return min(one.end, other.end) - max(one.zero, other.zero) > shorter / 2
 
 
 def _others(model: RunModel, step_key: StepKey, *, by_clock: bool) -> list[TrialView]:

@@ -1,7 +1,7 @@
 """View of one step on a host: headline, plots, and foldable tabs with trials, output, commands and verdict."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction, QKeySequence
@@ -21,7 +21,7 @@ from widgets.live.sweep_plots import SweepPlots, sweep_of
 from widgets.live.trial_table import TrialTable
 from widgets.live.verdict_panel import VerdictPanel
 from widgets.parts.boxes import column_in, fill
-from widgets.parts.controls import tool_button
+from widgets.parts.controls import pop_up, tool_button
 from widgets.parts.layouts import remember_splitter
 from widgets.parts.text import visible
 from widgets.plots.span_statistics import SpanTable
@@ -186,7 +186,7 @@ class StepView(QWidget):
         self.chooser.clicked.connect(lambda: self.plots.choose_plots(self.chooser))
         more = tool_button("⋯", tip="Zoom, marks and copies of all plots")
         more.setAccessibleName("Menu of all plots")
-        more.clicked.connect(_opening(more, self.plots.menu.popup))
+        more.clicked.connect(lambda: pop_up(self.plots.menu, more))
         self.bar.add_tools(whole, switch, self.chooser, more)
 
     def _folded(self) -> None:
@@ -201,11 +201,6 @@ class StepView(QWidget):
             self._splitter.setSizes([_ALL, self.tabs.minimumHeight()])
         elif not remember_splitter(self._splitter, "run"):
             self._splitter.setSizes(list(_HEIGHTS))
-
-
-def _opening(button: QWidget, popup: Callable[..., object]) -> Callable[[], object]:
-    """Return what opens a menu below `button`; Qt keeps it within the screen."""
-    return lambda: popup(button.mapToGlobal(button.rect().bottomLeft()))
 
 
 def _place_in_front(view: TrialView) -> tuple[bool, bool, int]:

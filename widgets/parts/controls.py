@@ -2,7 +2,7 @@
 
 from typing import Any, TypeVar
 
-from PySide6.QtWidgets import QLineEdit, QPushButton, QToolButton
+from PySide6.QtWidgets import QLineEdit, QMenu, QPushButton, QToolButton, QWidget
 
 from widgets.jobs import Slot
 from widgets.parts.text import set_tool_tip
@@ -28,6 +28,11 @@ def tool_button(
     made = QToolButton(**properties)
     made.setText(text)
     return _finish(made, clicked, tip, icon)
+
+
+def pop_up(menu: QMenu, button: QWidget) -> None:
+    """Open `menu` below `button`; Qt keeps it within the screen. Unlike setMenu(), this adds no arrow."""
+    menu.popup(button.mapToGlobal(button.rect().bottomLeft()))
 
 
 def line_edit(name: str = "", changed: Slot | None = None, *, tip: str = "", **properties: Any) -> QLineEdit:

@@ -13,6 +13,7 @@ from suites.quantities import count_text, direction_text, quantity
 from suites.units import Display, Unit, unit
 from suites.vocab import Better
 from widgets.parts.boxes import column_in, fill
+from widgets.parts.controls import pop_up
 from widgets.plots.accessible import announce
 from widgets.plots.annotations import Annotations, Level, toned
 from widgets.plots.axis import TimeAxis, prefix
@@ -313,8 +314,7 @@ class TimePlot(QWidget):
         self.touch()
 
     def _open_menu(self) -> None:
-        button = self.head.menu_button
-        self.menu.popup(button.mapToGlobal(button.rect().bottomLeft()))
+        pop_up(self.menu, self.head.menu_button)
 
     def _resized(self, _box: object) -> None:
         self.touch()
