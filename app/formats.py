@@ -5,11 +5,14 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from types import GenericAlias
 from typing import Annotated, Any, TypedDict, TypeVar
 
+from app.fleet_study import FORMAT as FLEET_FORMAT
+from app.fleet_study import FleetHost, FleetLimits, FleetPlan, HostOrder, Topology
+from app.host_attributes import HostAttributes
 from app.investigation import Investigation
 from app.json_converter import TEXT_LIMIT, Json, converter, published, short
 from app.plans.plan import FORMATS as PLAN_FORMATS
@@ -197,6 +200,50 @@ def plan_from_json(data: object) -> Plan:
     return _structure(_body(data, "The plan", *PLAN_FORMATS), Plan, "The plan")
 
 
+class FleetPlanJson(TypedDict):
+    """The public and stored JSON of a fleet plan, without its hosts."""
+
+    format: Annotated[str, FLEET_FORMAT]
+    plan: PlanJson
+    topology: Topology
+    order: HostOrder
+    seed: int
+    limits: FleetLimits
+    retries: int
+
+
+def fleet_plan_to_json(plan: FleetPlan) -> FleetPlanJson:
+    """Return the JSON of a fleet plan without its hosts."""
+    return {
+        "format": FLEET_FORMAT,
+        "plan": plan_to_json(plan.plan),
+        "topology": plan.topology,
+        "order": plan.order,
+        "seed": plan.seed,
+        "limits": published(plan.limits),
+        "retries": plan.retries,
+    }
+
+
+def fleet_plan_from_json(data: object, hosts: tuple[FleetHost, ...]) -> FleetPlan:
+    """Read the JSON of fleet_plan_to_json(); raise FormatError naming the invalid field."""
+    found = _body(data, "The fleet plan", FLEET_FORMAT)
+    plan = plan_from_json(found.pop("plan", None))
+    terms = _structure(found, _FleetTerms, "The fleet plan")
+    return FleetPlan(plan, hosts, terms.topology, terms.order, terms.seed, terms.limits, terms.retries)
+
+
+@dataclass(frozen=True, slots=True)
+class _FleetTerms:
+    """The fields of a fleet plan beside its plan and hosts."""
+
+    topology: Topology
+    order: HostOrder
+    seed: int
+    limits: FleetLimits
+    retries: int
+
+
 class FindingJson(TypedDict):
     """The public form of a finding."""
 
@@ -222,6 +269,11 @@ def finding_to_json(finding: Finding) -> FindingJson:
         "source": finding.source,
         "step": finding.step,
     }
+
+
+def host_attributes_from_json(data: object) -> HostAttributes:
+    """Read the JSON of the attributes of a host; raise FormatError naming the invalid field."""
+    return _structure(data, HostAttributes, "The attributes")
 
 
 class AcknowledgedJson(TypedDict):

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from app.host_services import HostServices
+from app.fleet_services import FleetServices
 from suites.errors import BenchwrightError
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class RedactedRuns:
         return replace(given, overruled=self.reason)
 
 
-class RedactionServices(HostServices, ABC):
+class RedactionServices(FleetServices, ABC):
     """Threads, blocking and errors are as in app.services."""
 
     @abstractmethod

@@ -1,5 +1,7 @@
 """Validation of plans: hosts, steps, values, repetition, tuning and goals."""
 
+from collections import Counter
+
 from app.plans.goals import check_goals
 from app.plans.plan import (
     DAY,
@@ -27,10 +29,10 @@ def validate(plan: Plan, *, usable_goals: bool = True) -> Plan:
     """
     if not plan.hosts:
         raise PlanError("The plan has no host.", f'Add hosts = ["{LOCAL}"] for this computer.')
-    for host in plan.hosts:
+    for host, count in Counter(plan.hosts).items():
         if not host.strip() or not host.isprintable():
             raise PlanError(f"Invalid host name “{host[:60]}”.", "Use a name from “benchwright hosts”.")
-        if plan.hosts.count(host) > 1:
+        if count > 1:
             raise PlanError(f"The plan lists the host {host} twice.", "Name each host once.")
     if not plan.steps:
         raise PlanError("The plan has no step.", "Add at least one [[step]] with a suite.")

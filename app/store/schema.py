@@ -1,4 +1,4 @@
-"""Tables of the library, format 17. Any change of them needs a new format, and a converter in schema_upgrade.py.
+"""Tables of the library, format 18. Any change of them needs a new format, and a converter in schema_upgrade.py.
 
 A change that only adds tables or columns keeps READ_FORMAT, so that older programs can read the new library.
 """
@@ -24,7 +24,7 @@ from sqlalchemy.dialects import postgresql
 
 from app.store.dialects import insertion_order
 
-FORMAT = 17
+FORMAT = 18
 """Format required to write this library: a file's user_version."""
 
 READ_FORMAT = 16
@@ -99,6 +99,51 @@ session_series = Table(  # since format 11
     Column("ended", Text),  # complete, or ended by the user
     Column("claim", Text),  # id of the run that starts its next session; the run has no row yet
     Column("claimed", Text),
+)
+
+fleet_studies = Table(  # since format 18
+    "fleet_studies",
+    tables,
+    Column("id", Text, primary_key=True),
+    Column("plan", Text, nullable=False),  # JSON, app.fleet_study.FORMAT, without its hosts
+    Column("created", Text, nullable=False),
+    Column("ended", Text),  # complete, or ended by the user
+    Column("paused", Text),
+    Column("by_workers", Boolean, nullable=False),
+)
+
+fleet_hosts = Table(  # since format 18
+    "fleet_hosts",
+    tables,
+    Column("study", ForeignKey("fleet_studies.id", ondelete="CASCADE"), primary_key=True),
+    Column("host", Text, primary_key=True),
+    Column("place", Integer, nullable=False),  # in the plan
+    Column("group_name", Text, nullable=False),
+    Column("attributes", Text, nullable=False),  # JSON, app.host_attributes
+    Column("added", Text),  # NULL if it was in the plan from the beginning
+    Column("removed", Text),
+    Column("replaced_by", Text),
+)
+
+host_runs = Table(  # since format 18: runs of a study, those that wait included
+    "host_runs",
+    tables,
+    Column("study", ForeignKey("fleet_studies.id", ondelete="CASCADE"), primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),  # in order of start
+    Column("session", Integer, nullable=False),
+    Column("host", Text, nullable=False),
+    Column("group_name", Text, nullable=False),
+    Column("peer", Text),
+    Column("due", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("epoch", Integer, nullable=False, server_default="0"),  # incremented by each take-over
+    Column("run", Text, nullable=False, server_default=""),  # id of its latest run, which may not be stored yet
+    Column("attempts", Integer, nullable=False, server_default="0"),
+    Column("worker", Text, nullable=False, server_default=""),
+    Column("changed", Text, nullable=False),
+    Column("reason", Text, nullable=False, server_default=""),
+    Index("host_runs_by_state", "study", "state", "number"),
+    Index("host_runs_by_run", "run"),
 )
 
 facts = Table(

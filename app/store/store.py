@@ -27,7 +27,9 @@ from app.records import (
 from app.sample_statistics import WithinTrials
 from app.store import (
     baselines,
+    fleets,
     host_log,
+    host_runs,
     investigations,
     library_reader,
     ownership,
@@ -115,6 +117,9 @@ class Store:
     metric_values = _reading(library_reader.metric_values)
     session_series = _reading(sessions.all_series)
     find_series = _reading(sessions.find)
+    fleet_studies = _reading(fleets.all_studies)
+    find_fleet_study = _reading(fleets.find)
+    host_runs_of = _reading(host_runs.host_runs)
     actions = _reading(host_log.actions)
     workspaces = _reading(host_log.workspaces)
     output_in_order = _reading(run_reader.output_in_order)
@@ -137,6 +142,19 @@ class Store:
 
     lock = _writing(run_locks.lock)
     unlock = _writing(run_locks.unlock)
+    begin_fleet_study = _writing(fleets.begin)
+    start_host_runs = _writing(host_runs.start)
+    claim_host_run = _writing(host_runs.claim)
+    set_run_of_host_run = _writing(host_runs.set_run)
+    confirm_host_run = _writing(host_runs.confirm)
+    settle_host_run = _writing(host_runs.settle)
+    leave_host_run = _writing(host_runs.leave)
+    release_host_runs = _writing(host_runs.release)
+    pause_fleet_study = _writing(fleets.pause)
+    end_fleet_study = _writing(fleets.end)
+    retry_host_runs = _writing(fleets.again)
+    skip_host_runs = _writing(fleets.skip)
+    add_fleet_hosts = _writing(fleets.add_hosts)
     save_search = _writing(library_reader.save_search)
     begin_investigation = _writing(investigations.begin)
     change_investigation = _writing(investigations.change)

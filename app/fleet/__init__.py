@@ -1,0 +1,1 @@
+"""Fleets: hosts with attributes, studies of many hosts, and what they show."""

@@ -1,0 +1,127 @@
+"""Time, cost and network volume of a study before its start, from a simulation of its host-runs."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from app.fleet.simulation import simulated
+from app.fleet_study import FleetPlan, HostRun
+from app.plans.totals import Totals
+from suites.quantities import count_text, duration_text, quantity
+
+SETUP = 8.0
+"""Seconds of a host-run besides its trials: connecting, facts before and after, clean-up. Measured in the lab."""
+
+
+@dataclass(frozen=True, slots=True)
+class FleetEstimate:
+    """Cost of a study. Times are in seconds, volumes in bytes.
+
+    `session` is the time of one session, `whole` until the end of the last. `measured` is the price of the hours in
+    which hosts are measured, by currency, `kept` that of hosts which run from the start of the study to its end.
+    `unpriced` hosts have no price. `open`: some step has no known duration, so that times are lower bounds.
+    """
+
+    hosts: int
+    host_runs: int
+    trials: int
+    session: float
+    whole: float
+    at_once: int
+    written: int
+    network: int
+    across_zones: int
+    measured: Mapping[str, float] = field(default_factory=dict)
+    kept: Mapping[str, float] = field(default_factory=dict)
+    unpriced: int = 0
+    open: bool = False
+    resting: int = 0
+
+
+def estimate_of(plan: FleetPlan, totals_of: Callable[[HostRun], Totals]) -> FleetEstimate:
+    """Return the estimate of a study; `totals_of` returns the totals of a host-run's plan."""
+    known: dict[tuple[bool, str], Totals] = {}
+
+    def totals(one: HostRun) -> Totals:
+        key = (one.peer is not None, plan.by_name[one.host].group)
+        if key not in known:
+            known[key] = totals_of(one)
+        return known[key]
+
+    first = simulated(plan, lambda one: SETUP + (totals(one).longest or totals(one).duration))
+    session = max((one.end for one in first if one.one.session == 1), default=0.0)
+    whole = max((one.end for one in first), default=0.0)
+    busy: Counter[str] = Counter()
+    for each in first:
+        for host in each.one.hosts:
+            busy[host] += int(each.end - each.start)
+    return FleetEstimate(
+        hosts=len(plan.hosts),
+        host_runs=len(first),
+        trials=sum(totals(each.one).trials for each in first),
+        session=session,
+        whole=whole,
+        at_once=_most_at_once((each.start, each.end) for each in first),
+        written=sum(totals(each.one).written for each in first),
+        network=sum(totals(each.one).network for each in first),
+        across_zones=sum(_crosses(plan, each.one) for each in first),
+        measured=_priced(plan, busy),
+        kept=_priced(plan, dict.fromkeys(plan.by_name, whole)),
+        unpriced=sum(host.attributes.price is None for host in plan.hosts),
+        open=any("duration" in one.open for one in known.values()),
+        resting=plan.unpaired(),
+    )
+
+
+def _priced(plan: FleetPlan, seconds: Mapping[str, float]) -> dict[str, float]:
+    found: dict[str, float] = defaultdict(float)
+    for host in plan.hosts:
+        if host.attributes.price is not None:
+            found[host.attributes.currency] += host.attributes.price * seconds.get(host.name, 0.0) / 3600
+    return dict(found)
+
+
+def _crosses(plan: FleetPlan, one: HostRun) -> bool:
+    zones = {plan.by_name[host].attributes.zone for host in one.hosts if host in plan.by_name} - {""}
+    return len(zones) > 1
+
+
+def _most_at_once(spans: Iterator[tuple[float, float]]) -> int:
+    changes = sorted(change for start, end in spans for change in ((start, 1), (end, -1)))
+    most = now = 0
+    for _, change in changes:
+        now += change
+        most = max(most, now)
+    return most
+
+
+def estimate_lines(found: FleetEstimate) -> list[str]:
+    """Return the estimate as lines of text."""
+    at_least = "at least " if found.open else ""
+    lines = [
+        f"{count_text(found.hosts, 'host')}, {count_text(found.host_runs, 'host-run')}, "
+        f"{count_text(found.trials, 'trial')}; up to {found.at_once} at once",
+        f"Time: {at_least}{duration_text(found.whole)}"
+        + (f", {duration_text(found.session)} in each session" if found.whole > found.session else ""),
+        f"Cost: {_cost_text(found)}",
+    ]
+    if found.written:
+        lines.append(f"Written: {quantity(found.written)}")
+    if found.network:
+        across = f", {count_text(found.across_zones, 'host-run')} between zones" if found.across_zones else ""
+        lines.append(f"Network: {quantity(found.network)}{across}")
+    if found.resting:
+        lines.append(f"Without a partner in each session: {count_text(found.resting, 'host')}")
+    return lines
+
+
+def _cost_text(found: FleetEstimate) -> str:
+    if not found.measured:
+        return "unknown: no host has a price (benchwright inventory set --price)"
+    parts = [
+        f"{found.measured[currency]:.2f} {currency}".rstrip()
+        + f" for the hours measured, {found.kept[currency]:.2f} if the hosts run from start to end"
+        for currency in sorted(found.measured)
+    ]
+    missing = f"; {count_text(found.unpriced, 'host')} without a price" if found.unpriced else ""
+    return f"{' and '.join(parts)}{missing}"

@@ -1,0 +1,120 @@
+"""Carrying a host-run: run its plan, or attach its run; every change in the library is fenced by its epoch."""
+
+import logging
+from collections.abc import Callable, Generator
+from contextlib import closing, suppress
+from dataclasses import dataclass
+
+from app.events import Event, RunDetached, RunEnded, RunStarted, State, TrialAttached, TrialStarted
+from app.fleet_study import FleetStudy, HostRun, HostRunState
+from app.plans.plan import Plan
+from app.runs.control import Control, HostInUseError
+from app.store.errors import StoreError, TakenOverError
+from app.store.store import Store
+from remote.errors import ConnectError
+from suites.errors import BenchwrightError
+
+log = logging.getLogger(__name__)
+
+IN_USE_RETRY = 15.0
+"""Seconds until a host-run tries again whose host another run measures."""
+
+CONNECT_RETRY = 60.0
+"""Seconds until a host-run tries again that measured nothing, times the attempts so far."""
+
+
+@dataclass(frozen=True, slots=True)
+class CarrierServices:
+    """What carrying a host-run needs: `run` runs a plan under a run id, `attach` resumes a run."""
+
+    store: Store
+    run: Callable[[Plan, str, Control], Generator[Event]]
+    attach: Callable[[str, Control], Generator[Event]]
+    new_run_id: Callable[[], str]
+
+
+@dataclass(slots=True)
+class _Outcome:
+    """What the events say of the run. `measured`: a trial began."""
+
+    state: State | None = None
+    reason: str = ""
+    measured: bool = False
+    detached: bool = False
+
+    def note(self, event: Event) -> None:
+        match event:
+            case RunEnded(state=state, reason=reason):
+                self.state, self.reason = state, reason
+            case TrialStarted() | TrialAttached():
+                self.measured = True
+            case RunDetached():
+                self.detached = True
+
+
+def carry(services: CarrierServices, study: FleetStudy, one: HostRun, control: Control) -> Generator[Event]:
+    """Carry a host-run that this process has claimed; yield its events, and settle it at the end.
+
+    A host-run that another process takes over ends here without an event. A detached one stays under way.
+    """
+    outcome, error = _Outcome(), None
+    try:
+        if one.run:
+            yield from _noted(services.attach(one.run, control), outcome)
+        else:
+            one = services.store.set_run_of_host_run(study.id, one, services.new_run_id())
+            yield from _begun(services, study, one, control, outcome)
+    except TakenOverError:
+        log.info("the host-run of %s was taken over", one.title, exc_info=True)
+        return
+    except BenchwrightError as failed:
+        error = failed
+    if outcome.detached or control.taken_over:
+        return
+    with suppress(TakenOverError):
+        _settle(services.store, study, one, outcome, error)
+
+
+def _begun(
+    services: CarrierServices, study: FleetStudy, one: HostRun, control: Control, outcome: _Outcome
+) -> Generator[Event]:
+    """Run the plan of a host-run. Once its run is stored, another process attaches it, or has the host-run already."""
+    try:
+        with closing(services.run(study.plan.plan_of(one), one.run, control)) as events:
+            for event in events:
+                if isinstance(event, RunStarted):
+                    services.store.confirm_host_run(study.id, one)
+                outcome.note(event)
+                yield event
+    except TakenOverError:
+        if not outcome.measured:
+            with suppress(StoreError):
+                services.store.delete(one.run)
+        raise
+
+
+def _noted(events: Generator[Event], outcome: _Outcome) -> Generator[Event]:
+    with closing(events):
+        for event in events:
+            outcome.note(event)
+            yield event
+
+
+def _settle(store: Store, study: FleetStudy, one: HostRun, outcome: _Outcome, error: BenchwrightError | None) -> None:
+    reason = outcome.reason if error is None else str(error)
+    if outcome.state is State.DONE:
+        store.settle_host_run(study.id, one, HostRunState.DONE, reason=reason)
+    elif isinstance(error, HostInUseError):
+        store.settle_host_run(study.id, one, HostRunState.WAITING, reason=reason, wait=IN_USE_RETRY)
+    elif isinstance(error, ConnectError) and one.run and one.attempts <= study.plan.retries:
+        store.leave_host_run(study.id, one, reason)  # its run stays detached; release() returns it
+    elif not outcome.measured and one.attempts <= study.plan.retries and _may_pass(outcome, error):
+        store.settle_host_run(study.id, one, HostRunState.WAITING, reason=reason, wait=CONNECT_RETRY * one.attempts)
+    else:
+        reason = reason or "ended without a final state"
+        store.settle_host_run(study.id, one, HostRunState.FAILED, reason=reason)
+
+
+def _may_pass(outcome: _Outcome, error: BenchwrightError | None) -> bool:
+    """Return whether trying again may help: the host was not reached."""
+    return isinstance(error, ConnectError) or outcome.state is State.FAILED

@@ -1,0 +1,123 @@
+"""Services on fleet studies: estimate, begin, run, change and read them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from app.host_services import HostServices
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
+
+    from app.events import Event
+    from app.fleet.estimate import FleetEstimate
+    from app.fleet.host_run import CarrierServices
+    from app.fleet.runner import FleetRunner, OnEvent
+    from app.fleet_study import FleetHost, FleetPlan, FleetStudy, HostRun
+    from app.plans.consent import Consents
+    from app.plans.plan import Plan
+    from app.plans.totals import Totals
+    from app.runs.control import Control
+    from remote.questions import Asker
+
+
+class FleetServices(HostServices):
+    """Studies of many hosts. Threads, blocking and errors are as in app.services. `word` is a study's id or name."""
+
+    consents: Consents
+
+    def fleet_studies(self) -> list[FleetStudy]:
+        """Return every study, the newest first."""
+        return self._store.fleet_studies()
+
+    def fleet_study(self, word: str) -> FleetStudy:
+        """Return a study. Raises StoreError if there is none."""
+        return self._store.find_fleet_study(word)
+
+    def host_runs(self, word: str) -> list[HostRun]:
+        """Return the host-runs of a study in the order of start."""
+        return self._store.host_runs_of(self._store.find_fleet_study(word).id)
+
+    def check_fleet(self, plan: FleetPlan) -> FleetPlan:
+        """Return `plan` if it is valid; raise PlanError or ParameterError naming the fault."""
+        from app.fleet_study import check_fleet
+        from app.plans.validation import validate
+
+        validate(_on_all_hosts(check_fleet(plan)))
+        return plan
+
+    def fleet_estimate(self, plan: FleetPlan) -> FleetEstimate:
+        """Return time, cost and volume of a study by the estimates of its tests, without facts of the hosts."""
+        from app.fleet.estimate import estimate_of
+        from app.plans.totals import StepPreview, totals
+
+        def totals_of(one: HostRun) -> Totals:
+            from app.plans.context import step_context
+
+            made = plan.plan_of(one)
+            previews = [
+                StepPreview(one.host, step.name, (), step.suite.estimate(step.values, context), "")
+                for step in made.steps
+                for context in (step_context(step, one.host, {}),)
+            ]
+            return totals(made, previews)
+
+        return estimate_of(self.check_fleet(plan), totals_of)
+
+    def begin_fleet_study(self, plan: FleetPlan, asker: Asker, *, by_workers: bool = False) -> FleetStudy:
+        """Store a new study and return it; run it with fleet_runner(), or let workers do it.
+
+        Raises NotAgreedError if the user refuses consent, PlanError for an invalid plan.
+        """
+        self.check_writable()
+        self.consents.settle(_on_all_hosts(self.check_fleet(plan)), asker)
+        return self._store.begin_fleet_study(plan, by_workers=by_workers)
+
+    def fleet_runner(self, word: str, asker: Asker, on_event: OnEvent | None = None) -> FleetRunner:
+        """Return what runs a study from this process; `on_event` gets the events of its host-runs, on their threads."""
+        from app.fleet.runner import FleetRunner
+
+        self.check_writable()
+        study = self._store.find_fleet_study(word)
+        return FleetRunner(self.carrier_services(asker), study.id, on_event or (lambda _one, _event: None))
+
+    def carrier_services(self, asker: Asker) -> CarrierServices:
+        """Return what carries a host-run."""
+        from app.fleet.host_run import CarrierServices
+        from app.session_services import RunOptions
+
+        def run(plan: Plan, run_id: str, control: Control) -> Generator[Event]:
+            return self._run(plan, asker, control, RunOptions(run_id))
+
+        def attach(run_id: str, control: Control) -> Generator[Event]:
+            return self.attach(run_id, asker, control)
+
+        return CarrierServices(self._store, run, attach, self._new_run_id)
+
+    def pause_fleet_study(self, word: str, *, paused: bool = True) -> FleetStudy:
+        """Pause a study, so that nothing more starts, or resume it. Host-runs under way continue."""
+        return self._store.pause_fleet_study(word, paused=paused)
+
+    def end_fleet_study(self, word: str) -> FleetStudy:
+        """End a study: what waits is skipped. Host-runs under way continue."""
+        return self._store.end_fleet_study(word)
+
+    def retry_host_runs(self, word: str, hosts: Sequence[str] = ()) -> list[HostRun]:
+        """Let the failed and skipped host-runs of `hosts` (all failed ones if empty) wait again; return them."""
+        from app.fleet_study import HostRunState
+
+        states = [HostRunState.FAILED, *([HostRunState.SKIPPED] if hosts else [])]
+        return self._store.retry_host_runs(word, hosts, states)
+
+    def skip_host_runs(self, word: str, hosts: Sequence[str]) -> list[HostRun]:
+        """Skip the waiting host-runs of `hosts`; return them."""
+        return self._store.skip_host_runs(word, hosts)
+
+    def add_fleet_hosts(self, word: str, hosts: Sequence[FleetHost], *, instead_of: str = "") -> list[HostRun]:
+        """Add hosts to a study, or one instead of another; return the new host-runs."""
+        return self._store.add_fleet_hosts(word, hosts, instead_of)
+
+
+def _on_all_hosts(plan: FleetPlan) -> Plan:
+    return replace(plan.plan, hosts=tuple(host.name for host in plan.hosts))

@@ -1,0 +1,23 @@
+"""What an inventory states about a host: type, zone, price and the like."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class HostAttributes:
+    """What an inventory states about a host; empty where it states nothing.
+
+    `price` is per hour in `currency`; `launched` is UTC, ISO 8601. `storage` and `link` name a storage system and a
+    network link that it shares with other hosts.
+    """
+
+    instance_type: str = ""
+    zone: str = ""
+    price: float | None = None
+    currency: str = ""
+    image: str = ""
+    launched: str = ""
+    instance_id: str = ""
+    storage: str = ""
+    link: str = ""
+    groups: tuple[str, ...] = ()
