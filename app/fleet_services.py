@@ -11,10 +11,11 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
     from app.events import Event
+    from app.fleet.board import Board, BoardReader
     from app.fleet.estimate import FleetEstimate
     from app.fleet.host_run import CarrierServices
     from app.fleet.runner import FleetRunner, OnEvent
-    from app.fleet_study import FleetHost, FleetPlan, FleetStudy, HostRun
+    from app.fleet_study import FigureKey, FleetHost, FleetPlan, FleetStudy, HostRun
     from app.plans.consent import Consents
     from app.plans.plan import Plan
     from app.plans.totals import Totals
@@ -38,6 +39,17 @@ class FleetServices(HostServices):
     def host_runs(self, word: str) -> list[HostRun]:
         """Return the host-runs of a study in the order of start."""
         return self._store.host_runs_of(self._store.find_fleet_study(word).id)
+
+    def board_reader(self) -> BoardReader:
+        """Return what reads the board of a study; it keeps what it has read."""
+        from app.fleet.board import BoardReader
+
+        return BoardReader(self._store.progress_of)
+
+    def fleet_board(self, word: str, reader: BoardReader | None = None, figure: FigureKey | None = None) -> Board:
+        """Return the board of a study, with the values of `figure` (the headline of the first step)."""
+        study = self._store.find_fleet_study(word)
+        return (reader or self.board_reader()).board(study, self._store.host_runs_of(study.id), figure)
 
     def check_fleet(self, plan: FleetPlan) -> FleetPlan:
         """Return `plan` if it is valid; raise PlanError or ParameterError naming the fault."""

@@ -13,6 +13,8 @@ from itertools import chain, combinations, zip_longest
 
 from app.host_attributes import HostAttributes
 from app.plans.plan import MAXIMUM_SEED, Plan, PlanError, Step
+from suites.verdict import Trust
+from suites.vocab import Labels, Metric, Severity
 
 FORMAT = "benchwright-fleet/1"
 
@@ -314,3 +316,26 @@ def _number_of_host_runs(plan: FleetPlan) -> int:
     elif plan.network_steps:
         pairs = sum(size * (size - 1) // 2 if plan.topology is Topology.MESH else size // 2 for size in sizes)
     return (solo + pairs) * plan.sessions
+
+
+FigureKey = tuple[str, Metric, Labels]
+"""Step, metric and labels."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunProgress:
+    """What is stored of a run so far: trials that ended well, the one under way, and what it found.
+
+    `figures` are the values of counted trials by figure, in their order. `trusts` are the verdicts by step; `trust` is
+    that of the run, None before it ended. `finding` is the title of its gravest finding, empty without a warning.
+    """
+
+    ended: int = 0
+    counted: int = 0
+    step: str = ""
+    trial: int = 0
+    figures: Mapping[FigureKey, tuple[float, ...]] = field(default_factory=dict)
+    trusts: Mapping[str, Trust] = field(default_factory=dict)
+    trust: Trust | None = None
+    finding: str = ""
+    severity: Severity | None = None

@@ -7,6 +7,7 @@ from contextlib import closing, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from app.fleet.inventory import InventoryError
 from app.hosts.hosts import ConnectReport, HostsError
 from app.session_services import SessionServices
 from remote.errors import ConnectError, ConnectOutcome
@@ -15,6 +16,8 @@ from suites.errors import BenchwrightError
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
 
+    from app.fleet.inventory import SavedInventory
+    from app.host_attributes import HostAttributes
     from app.hosts.cloud_limits import SavedCloudLimits
     from app.hosts.hosts import HostEntry, Hosts
     from app.records import ChangeRecord, HostAction
@@ -32,6 +35,10 @@ class HostServices(SessionServices):
 
     _cloud_limits: SavedCloudLimits
     _removed_limits: dict[str, tuple[CloudLimit, ...]]
+    """Of removed hosts, for restore_hosts()."""
+
+    _inventory: SavedInventory
+    _removed_attributes: dict[str, HostAttributes]
     """Of removed hosts, for restore_hosts()."""
 
     def hosts(self) -> list[HostEntry]:
@@ -53,29 +60,35 @@ class HostServices(SessionServices):
     def save_hosts(self, *entries: HostEntry, instead: Sequence[str] = ()) -> list[HostEntry]:
         """Add or replace hosts, and those named in `instead`; return what was replaced. None if one is invalid."""
         replaced = self._hosts.saved.save(*entries, instead=instead)
-        self._move_limits(replaced, entries)
+        self._move_stated(replaced, entries)
         return replaced
 
     def restore_hosts(self, *before: HostEntry, after: Sequence[HostEntry] = ()) -> None:
         """Undo a change of saved hosts, which left `after`; raise HostsError if they were changed since."""
         self._hosts.saved.restore(*before, after=after)
-        self._move_limits(after, before)
+        self._move_stated(after, before)
         for entry in before:
             if limits := self._removed_limits.pop(entry.name, ()):
                 self._cloud_limits.put_back(entry.name, limits)
+            if (attributes := self._removed_attributes.pop(entry.name, None)) is not None:
+                self._inventory.put_back(entry.name, attributes)
 
-    def _move_limits(self, before: Sequence[HostEntry], after: Sequence[HostEntry]) -> None:
-        """Move the stated limits of a host that was renamed; a damaged file of limits is left alone."""
+    def _move_stated(self, before: Sequence[HostEntry], after: Sequence[HostEntry]) -> None:
+        """Move the stated limits and attributes of a host that was renamed; a damaged file of them is left alone."""
         old, new = ({entry.name for entry in entries} for entries in (before, after))
         if len(old - new) == len(new - old) == 1:
             with suppress(HostsError):
                 self._cloud_limits.move(*(old - new), *(new - old))
+            with suppress(InventoryError):
+                self._inventory.move(*(old - new), *(new - old))
 
     def remove_host(self, name: str) -> list[HostEntry]:
         """Delete a saved host and return it. Its runs stay in the library."""
         removed = self._hosts.saved.remove(name)
         with suppress(HostsError):
             self._removed_limits[name] = self._cloud_limits.forget(name)
+        with suppress(InventoryError):
+            self._removed_attributes[name] = self._inventory.forget(name)
         return removed
 
     def forget_secrets(self, name: str) -> int:
@@ -111,6 +124,17 @@ class HostServices(SessionServices):
     def cloud_limits(self) -> SavedCloudLimits:
         """The limits of instances and volumes that the user stored."""
         return self._cloud_limits
+
+    @property
+    def inventory(self) -> SavedInventory:
+        """The attributes of hosts and the named groups."""
+        return self._inventory
+
+    def selected_hosts(self, words: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+        """Return the hosts of each group that `words` select; raise InventoryError as selected() does."""
+        from app.fleet.host_selection import selected
+
+        return selected(words, self.hosts(), self._inventory.read())
 
     def install(self, name: str, command: str, asker: Asker, what: str = "install") -> Generator[str]:
         """Run the command that installs a tool, with the user's consent; yield its output line by line.

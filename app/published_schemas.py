@@ -12,6 +12,7 @@ from app.comparison.gate_report import GateJson
 from app.crosscheck.report import AgreementsJson, ProposalJson
 from app.distributions.distribution import DistributionsJson
 from app.events import SettingRestored
+from app.fleet.fleet_json import BoardJson, EstimateJson, StudyJson
 from app.formats import FactsJson, InvestigationJson, PlanJson
 from app.history import HistoryJson
 from app.hosts.hosts import ConnectReport
@@ -88,6 +89,9 @@ _SCHEMAS: Mapping[str, tuple[str, Any]] = {
     "hosts-leftovers": ("What runs left on a host", list[Leftover]),
     "facts-of-hosts": ("The facts of several hosts", list[FactsJson]),
     "queue": ("The queue", QueueJson),
+    "fleet": ("The fleet studies", list[StudyJson]),
+    "fleet-estimate": ("Time, cost and volume of a fleet study", EstimateJson),
+    "fleet-board": ("A fleet study with its hosts", BoardJson),
     "queue-run": ("The outcomes of several runs", list[QueuedRunJson]),
     "detached": ("The detached runs", list[DetachedJson]),
     "attach-forget": ("A detached run that was abandoned", ForgottenRun),

@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from app.fleet.inventory import INVENTORY_FILE, SavedInventory
 from app.hosts.cloud_limits import CLOUD_LIMITS_FILE, SavedCloudLimits
 from app.hosts.hosts import Hosts, SavedHosts
 from app.library_location import Location
@@ -76,6 +77,8 @@ class Workstation(RedactionServices):
         self._hosts = Hosts(SavedHosts(hosts or hosts_path()))
         self._cloud_limits = SavedCloudLimits((hosts or hosts_path()).with_name(CLOUD_LIMITS_FILE))
         self._removed_limits = {}
+        self._inventory = SavedInventory((hosts or hosts_path()).with_name(INVENTORY_FILE))
+        self._removed_attributes = {}
         self._saved_margins = SavedMargins((hosts or hosts_path()).with_name(MARGINS_FILE))
         self._saved_mappings = SavedMappings((hosts or hosts_path()).with_name(MAPPINGS_FILE))
         self._memory = ConsentFile(consent_path())

@@ -25,6 +25,7 @@ VERBS = {
     "delete": "run_list:delete",
     "export": "exchange:export",
     "facts": "hosts:facts",
+    "fleet": "fleet:fleet",
     "gate": "gate:gate",
     "heatmap": "studies:heatmap",
     "history": "studies:history",
@@ -59,7 +60,7 @@ VERBS = {
 """Module and function of each verb in app.cli, imported on use to keep start-up short."""
 
 SECTIONS = {
-    "Measure": ("quick", "facts", "plan", "check", "run", "gate", "queue", "sessions", "attach", "calibrate"),
+    "Measure": ("quick", "facts", "plan", "check", "run", "gate", "queue", "sessions", "fleet", "attach", "calibrate"),
     "Hosts": ("hosts",),
     "Results": (
         "list",

@@ -98,11 +98,11 @@ def _most_at_once(spans: Iterator[tuple[float, float]]) -> int:
 def estimate_lines(found: FleetEstimate) -> list[str]:
     """Return the estimate as lines of text."""
     at_least = "at least " if found.open else ""
+    numbers = ((found.hosts, "host"), (found.host_runs, "host-run"), (found.trials, "trial"))
+    each = f", {duration_text(found.session)} in each session" if found.whole > found.session else ""
     lines = [
-        f"{count_text(found.hosts, 'host')}, {count_text(found.host_runs, 'host-run')}, "
-        f"{count_text(found.trials, 'trial')}; up to {found.at_once} at once",
-        f"Time: {at_least}{duration_text(found.whole)}"
-        + (f", {duration_text(found.session)} in each session" if found.whole > found.session else ""),
+        f"{', '.join(count_text(*each) for each in numbers)}; up to {found.at_once} at once",
+        f"Time: {at_least}{duration_text(found.whole)}{each}",
         f"Cost: {_cost_text(found)}",
     ]
     if found.written:

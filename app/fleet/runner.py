@@ -49,6 +49,16 @@ class FleetRunner:
         self._carried: dict[int, _Carried] = {}
         self._changed = threading.Condition()
         self._end: Callable[[Control], None] | None = None
+        self._clock = Control()  # since stop()
+
+    @property
+    def stopped(self) -> bool:
+        """Whether stop() was called."""
+        return self._clock.stopped
+
+    def remaining(self, seconds: float) -> float:
+        """Return the seconds remaining of the first `seconds` after stop(); infinite before."""
+        return self._clock.remaining(seconds)
 
     def stop(self) -> None:
         """Stop the host-runs under way and start no more; the study can be resumed. From any thread."""
@@ -68,6 +78,7 @@ class FleetRunner:
     def _request(self, end: Callable[[Control], None]) -> None:
         with self._changed:
             self._end = end
+            end(self._clock)
             for carried in self._carried.values():
                 end(carried.control)
             self._changed.notify_all()

@@ -89,8 +89,8 @@ class ConnectReport:
         return "info" if self.outcome in {ConnectOutcome.CANCELLED, ConnectOutcome.NOT_ALLOWED} else "error"
 
 
-LARGEST = 2**20
-"""Size limit of the file of saved hosts, in bytes."""
+LARGEST = 2**23
+"""Size limit of the file of saved hosts, in bytes: some 400 for each of 20,000, the limit of an inventory."""
 
 LONGEST_TEXT = 1000
 """Of a saved host, in characters."""

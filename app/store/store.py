@@ -36,6 +36,7 @@ from app.store import (
     packed_samples,
     record_reader,
     run_locks,
+    run_progress,
     run_reader,
     run_summaries,
     run_writer,
@@ -120,6 +121,7 @@ class Store:
     fleet_studies = _reading(fleets.all_studies)
     find_fleet_study = _reading(fleets.find)
     host_runs_of = _reading(host_runs.host_runs)
+    progress_of = _reading(run_progress.progress_of)
     actions = _reading(host_log.actions)
     workspaces = _reading(host_log.workspaces)
     output_in_order = _reading(run_reader.output_in_order)

@@ -1,0 +1,378 @@
+"""benchwright fleet: estimate, run, show and change studies of many hosts."""
+
+import queue
+import secrets
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import click
+
+from app.cli.common import (
+    FAILED,
+    Whole,
+    json_option,
+    json_verb,
+    pass_workstation,
+    plain,
+    print_json,
+    print_note,
+    print_table,
+    report_errors,
+    verb,
+)
+from app.cli.progress import signals_handled
+from app.cli.prompts import TerminalAsker, agrees, with_asker
+from app.cli.side_by_side import RelayAsker
+from app.events import Event, RunEnded, TrialStarted
+from app.fleet.board import BoardRow, off_text
+from app.fleet.estimate import estimate_lines
+from app.fleet.fleet_json import board_to_json, estimate_to_json, study_to_json
+from app.fleet_study import (
+    AT_ONCE,
+    MOST_HOSTS,
+    FleetHost,
+    FleetLimits,
+    FleetPlan,
+    FleetStudy,
+    HostOrder,
+    HostRun,
+    HostRunState,
+    Topology,
+)
+from app.plans.plan import MAXIMUM_SEED, with_seed
+from app.plans.validation import MOST_SESSIONS
+from app.services import Workstation
+from suites.parameters import parse_duration
+from suites.quantities import count_text, figure_text
+
+LOOK_EVERY = 0.5
+"""Seconds between looks at the questions of host-runs."""
+
+
+@click.group(invoke_without_command=True)
+@json_option("fleet")
+@pass_workstation
+@click.pass_context
+@report_errors
+def fleet(context: click.Context, workstation: Workstation, *, as_json: bool) -> None:
+    """List the studies: plans measured on every host of some groups."""
+    if context.invoked_subcommand is not None:
+        return
+    studies = workstation.fleet_studies()
+    if as_json:
+        print_json([study_to_json(one) for one in studies])
+    elif studies:
+        print_table(["Study", "Plan", "Hosts", "Sessions", "Host-runs", "State"], list(map(_study_row, studies)))
+    else:
+        click.echo("There is no fleet study. Begin one with: benchwright fleet run PLAN GROUP…")
+
+
+def _study_row(study: FleetStudy) -> list[str]:
+    done = study.counts.get(HostRunState.DONE, 0)
+    return [
+        study.id, study.name, str(len(study.plan.hosts)), str(study.plan.sessions), f"{done}/{study.total}",
+        study_state(study),
+    ]  # fmt: skip
+
+
+def study_state(study: FleetStudy) -> str:
+    """Return the state of a study: ``12 running, 3 failed``."""
+    if study.paused is not None and study.ended is None:
+        return "paused"
+    texts = [
+        f"{count} {state.value}" for state, count in study.counts.items() if count and state is not HostRunState.DONE
+    ]
+    return ", ".join(texts) or "done"
+
+
+_LIMIT = Whole(1, MOST_HOSTS)
+
+_OPTIONS = (
+    click.option("--at-once", type=_LIMIT, default=AT_ONCE, show_default=True, help="Most host-runs at once."),
+    click.option("--per-group", type=_LIMIT, help="Most host-runs of one group at once."),
+    click.option("--per-zone", type=_LIMIT, help="Most host-runs in one zone at once."),
+    click.option(
+        "--per-storage",
+        type=_LIMIT,
+        default=1,
+        show_default=True,
+        help="Most host-runs on one shared storage.",
+    ),
+    click.option(
+        "--order",
+        type=click.Choice([one.value for one in HostOrder]),
+        default=HostOrder.INTERLEAVED.value,
+        show_default=True,
+        help="Order of the hosts in a session.",
+    ),
+    click.option("--seed", type=Whole(0, MAXIMUM_SEED), help="Seed of a random order.  [default: random]"),
+    click.option(
+        "--network",
+        type=click.Choice([one.value for one in Topology]),
+        default=Topology.FIXED.value,
+        show_default=True,
+        help="Hosts between which network tests run: each and the step's peer, pairs, or a mesh.",
+    ),
+    click.option("--sessions", type=Whole(1, MOST_SESSIONS), help="Runs on each host, spread over time."),
+    click.option("--every", metavar="TIME", help="Time between the starts of two sessions, as in 1d."),
+    click.option("--retries", type=Whole(0, 100), default=2, show_default=True, help="Further attempts to connect."),
+)
+
+
+def plans_fleet(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the plan, the hosts and the options of a fleet to a command, passed as `plan`: a FleetPlan."""
+
+    @wraps(command)
+    def planning(workstation: Workstation, file: Path, words: tuple[str, ...], *arguments: Any, **named: Any) -> None:
+        given = {name: named.pop(name) for name in _NAMES}
+        command(workstation, _fleet_plan(workstation, file, words, given), *arguments, **named)
+
+    made: Callable[..., None] = planning
+    for option in reversed(_OPTIONS):
+        made = option(made)
+    made = click.argument("words", metavar="GROUP…", nargs=-1, required=True)(made)
+    return click.argument("file", metavar="PLAN", type=click.Path(path_type=Path))(made)
+
+
+_NAMES = (
+    "at_once", "per_group", "per_zone", "per_storage", "order", "seed", "network", "sessions", "every", "retries",
+)  # fmt: skip
+
+
+def _fleet_plan(workstation: Workstation, file: Path, words: Sequence[str], given: Mapping[str, Any]) -> FleetPlan:
+    plan = workstation.load_plan(file)
+    repetition = plan.repetition
+    if given["sessions"] is not None:
+        repetition = replace(repetition, sessions=given["sessions"])
+    if given["every"] is not None:
+        repetition = replace(repetition, every=parse_duration(given["every"]))
+    limits = FleetLimits(given["at_once"], given["per_group"], given["per_zone"], given["per_storage"])
+    plan = with_seed(replace(plan, repetition=repetition))
+    return workstation.check_fleet(
+        FleetPlan(
+            replace(plan, hosts=()),
+            fleet_hosts(workstation, words),
+            Topology(given["network"]),
+            HostOrder(given["order"]),
+            _seed(given["seed"]),
+            limits,
+            given["retries"],
+        )
+    )
+
+
+def _seed(given: int | None) -> int:
+    return secrets.randbelow(2**31) if given is None else given
+
+
+def fleet_hosts(workstation: Workstation, words: Sequence[str]) -> tuple[FleetHost, ...]:
+    """Return the hosts that `words` select, with their groups and attributes."""
+    inventory = workstation.inventory.read()
+    return tuple(
+        FleetHost(host, group, inventory.of(host))
+        for group, hosts in workstation.selected_hosts(words).items()
+        for host in hosts
+    )
+
+
+@fleet.command("estimate")
+@plans_fleet
+@json_verb("fleet-estimate")
+def estimate(workstation: Workstation, plan: FleetPlan, *, as_json: bool) -> None:
+    """Print the time, the cost and the volumes of a study before its start."""
+    found = workstation.fleet_estimate(plan)
+    if as_json:
+        print_json(estimate_to_json(found))
+        return
+    for line in estimate_lines(found):
+        click.echo(plain(line))
+
+
+@fleet.command("run")
+@plans_fleet
+@click.option("--by-workers", is_flag=True, help="Leave it to the workers of a library in PostgreSQL.")
+@with_asker
+@agrees
+@json_verb("fleet-board")
+def run(workstation: Workstation, plan: FleetPlan, asker: TerminalAsker, *, by_workers: bool, as_json: bool) -> None:
+    """Run PLAN on every host of each GROUP: a group, host, pattern or KEY=VALUE of the inventory.
+
+    A host that fails never ends the others. Ctrl+C stops what is under way; “fleet resume” continues.
+    """
+    if not as_json:
+        for line in estimate_lines(workstation.fleet_estimate(plan)):
+            print_note(line)
+    study = workstation.begin_fleet_study(plan, asker, by_workers=by_workers)
+    print_note(f"Study {study.id}")
+    if not by_workers:
+        carry_on(workstation, study.id, asker, quiet=as_json)
+    print_study(workstation, study.id, as_json=as_json)
+
+
+@fleet.command("resume")
+@click.argument("study", default="last")
+@with_asker
+@agrees
+@json_verb("fleet-board")
+def resume(workstation: Workstation, study: str, asker: TerminalAsker, *, as_json: bool) -> None:
+    """Resume STUDY: attach the host-runs that continue on their hosts, and start those that wait."""
+    found = workstation.pause_fleet_study(study, paused=False)
+    if not found.by_workers:
+        carry_on(workstation, found.id, asker, quiet=as_json)
+    print_study(workstation, found.id, as_json=as_json)
+
+
+class _StudyEvents:
+    """Notes on standard error about the host-runs of a study; called on their threads."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._quiet, self._lock = quiet, threading.Lock()
+
+    def note(self, one: HostRun, event: Event) -> None:
+        """Print the end of a run."""
+        if isinstance(event, RunEnded):
+            self._print(f"{one.title}, session {one.session}: {event.state}. {event.reason}".strip())
+        elif isinstance(event, TrialStarted) and event.trial.number == 1 and not event.trial.warm_up:
+            self._print(f"{one.title}, session {one.session}: {event.trial.step}")
+
+    def _print(self, text: str) -> None:
+        if not self._quiet:
+            with self._lock:
+                print_note(text)
+
+
+def carry_on(workstation: Workstation, study: str, asker: TerminalAsker, *, quiet: bool) -> None:
+    """Run a study until it is over or Ctrl+C stops it; questions are asked on this thread, one at a time."""
+    inbox: queue.Queue[tuple[None, Any]] = queue.Queue()
+    runner = workstation.fleet_runner(study, RelayAsker(asker, inbox), _StudyEvents(quiet=quiet).note)
+    thread = threading.Thread(target=runner.run, name=f"study {study}", daemon=True)
+    with signals_handled(runner):
+        thread.start()
+        while thread.is_alive():
+            try:
+                _, call = inbox.get(timeout=LOOK_EVERY)
+            except queue.Empty:
+                continue
+            try:
+                call.answer = call.ask()
+            finally:
+                call.done.set()
+
+
+def print_study(workstation: Workstation, study: str, *, as_json: bool) -> None:
+    """Print the board of a study; exit with status 1 if a host-run failed."""
+    board = workstation.fleet_board(study)
+    if as_json:
+        print_json(board_to_json(board))
+    else:
+        click.echo(plain(f"Study {board.study.id}, {board.study.name}: {study_state(board.study)}"))
+        if board.figure is not None:
+            click.echo(plain(f"Values: {board.figure_text}"))
+        metric = None if board.figure is None else board.figure[1]
+        rows = [
+            [
+                row.title,
+                row.group,
+                _states(row),
+                "" if row.value is None or metric is None else figure_text(metric, row.value),
+                off_text(row),
+                row.doing or row.finding,
+            ]
+            for row in board.rows
+        ]
+        print_table(["Host", "Group", "Sessions", "Median", "Off", "Remark"], rows, right=[3, 4])
+    if board.study.counts.get(HostRunState.FAILED):
+        raise SystemExit(FAILED)
+
+
+_MARKS = {
+    HostRunState.WAITING: "·",
+    HostRunState.READY: "·",
+    HostRunState.RUNNING: "▸",
+    HostRunState.DONE: "✓",
+    HostRunState.FAILED: "✗",
+    HostRunState.SKIPPED: "–",
+}
+
+
+def _states(row: BoardRow) -> str:
+    """Return the state of each session: ``✓✓▸·``."""
+    return "".join(_MARKS[one.state] for one in row.host_runs)
+
+
+@fleet.command("show")
+@click.argument("study", default="last")
+@json_verb("fleet-board")
+def show(workstation: Workstation, study: str, *, as_json: bool) -> None:
+    """Show the board of STUDY: each host with its state and values, the odd ones first."""
+    print_study(workstation, study, as_json=as_json)
+
+
+@fleet.command("pause")
+@click.argument("study", default="last")
+@verb
+def pause(workstation: Workstation, study: str) -> None:
+    """Pause STUDY: nothing more starts, what is under way continues. Resume it with “fleet resume”."""
+    found = workstation.pause_fleet_study(study)
+    print_note(f"Paused: {found.id}")
+
+
+@fleet.command("end")
+@click.argument("study", default="last")
+@verb
+def end(workstation: Workstation, study: str) -> None:
+    """End STUDY: what waits is skipped, what is under way continues."""
+    found = workstation.end_fleet_study(study)
+    print_note(f"Ended: {found.id}, {study_state(found)}")
+
+
+@fleet.command("retry")
+@click.argument("study")
+@click.argument("hosts", metavar="[HOST]…", nargs=-1)
+@verb
+def retry(workstation: Workstation, study: str, hosts: tuple[str, ...]) -> None:
+    """Let the failed host-runs of STUDY wait again, those of each HOST also if they were skipped."""
+    _print_changed(workstation, study, workstation.retry_host_runs(study, hosts), "to run again")
+
+
+@fleet.command("skip")
+@click.argument("study")
+@click.argument("hosts", metavar="HOST…", nargs=-1, required=True)
+@verb
+def skip(workstation: Workstation, study: str, hosts: tuple[str, ...]) -> None:
+    """Skip the waiting host-runs of each HOST."""
+    _print_changed(workstation, study, workstation.skip_host_runs(study, hosts), "skipped")
+
+
+@fleet.command("add")
+@click.argument("study")
+@click.argument("words", metavar="GROUP…", nargs=-1, required=True)
+@verb
+def add(workstation: Workstation, study: str, words: tuple[str, ...]) -> None:
+    """Add the hosts of each GROUP to STUDY, for the sessions that are not over."""
+    _print_changed(workstation, study, workstation.add_fleet_hosts(study, fleet_hosts(workstation, words)), "added")
+
+
+@fleet.command("replace")
+@click.argument("study")
+@click.argument("old", metavar="HOST")
+@click.argument("new", metavar="NEW-HOST")
+@verb
+def replace_host(workstation: Workstation, study: str, old: str, new: str) -> None:
+    """Measure NEW-HOST in place of HOST in STUDY, in the group of HOST; what HOST has measured stays."""
+    group = workstation.fleet_study(study).plan.by_name.get(old)
+    hosts = [FleetHost(one.name, one.group if group is None else group.group, one.attributes)
+             for one in fleet_hosts(workstation, [new])]  # fmt: skip
+    _print_changed(workstation, study, workstation.add_fleet_hosts(study, hosts, instead_of=old), "added")
+
+
+def _print_changed(workstation: Workstation, study: str, changed: Sequence[HostRun], how: str) -> None:
+    found = workstation.fleet_study(study)
+    hosts = {host for one in changed for host in one.hosts}
+    print_note(f"{count_text(len(changed), 'host-run')} of {count_text(len(hosts), 'host')} {how}")
+    if changed and found.ended is None and not found.by_workers:
+        print_note(f"Run them with: benchwright fleet resume {found.id}, unless it is under way")

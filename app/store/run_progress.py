@@ -1,0 +1,108 @@
+"""Progress of several runs at once: their trials, figures, verdicts and gravest findings, without samples."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from sqlalchemy import Connection, select
+
+from app.events import State
+from app.fleet_study import FigureKey, RunProgress
+from app.store import run_reader, schema
+from suites.verdict import Trust
+from suites.vocab import Severity
+
+_AT_A_TIME = 400
+"""Runs of one query."""
+
+
+def progress_of(
+    connection: Connection, runs: Sequence[str], metrics: Collection[str] | None = None
+) -> Mapping[str, RunProgress]:
+    """Return the progress of each of `runs` that is stored; of its figures only those of `metrics`, by name."""
+    found: dict[str, RunProgress] = {}
+    for start in range(0, len(runs), _AT_A_TIME):
+        found.update(_progress(connection, runs[start : start + _AT_A_TIME], metrics))
+    return found
+
+
+def _progress(
+    connection: Connection, runs: Sequence[str], metrics: Collection[str] | None
+) -> Iterator[tuple[str, RunProgress]]:
+    trials = schema.trials.c
+    columns = (trials.run_id, trials.id, trials.step, trials.number, trials.warm_up, trials.state)
+    of_runs: dict[str, list[tuple[int, str, int, bool, str]]] = {
+        run: [] for run in connection.execute(select(schema.runs.c.id).where(schema.runs.c.id.in_(runs))).scalars()
+    }
+    for run, *trial in connection.execute(select(*columns).where(trials.run_id.in_(runs)).order_by(trials.id)):
+        of_runs[run].append((trial[0], trial[1], trial[2], bool(trial[3]), trial[4]))
+    steps = {
+        (run, number): step
+        for run, found in of_runs.items()
+        for number, step, _, warm_up, state in found
+        if not warm_up and state == State.DONE.value
+    }
+    figures = _figures(connection, runs, steps, metrics)
+    trusts = _trusts(connection, runs)
+    findings = _findings(connection, runs)
+    for run, found in of_runs.items():
+        own = trusts.get(run, {})
+        under_way = next((one for one in reversed(found) if one[4] == State.RUNNING.value), None)
+        severity, title = findings.get(run, (None, ""))
+        yield (
+            run,
+            RunProgress(
+                ended=sum(one[4] != State.RUNNING.value for one in found),
+                counted=sum(owner == run for owner, _ in steps),
+                step=under_way[1] if under_way else "",
+                trial=under_way[2] if under_way else 0,
+                figures={key: tuple(values) for key, values in figures.get(run, {}).items()},
+                trusts={step: trust for step, trust in own.items() if step is not None},
+                trust=own.get(None),
+                finding=title,
+                severity=severity,
+            ),
+        )
+
+
+def _figures(
+    connection: Connection,
+    runs: Sequence[str],
+    steps: Mapping[tuple[str, int], str],
+    metrics: Collection[str] | None,
+) -> Mapping[str, Mapping[FigureKey, list[float]]]:
+    figures = schema.figures.c
+    known = {
+        number: metric
+        for number, metric in run_reader.metrics_by_id(connection).items()
+        if metrics is None or metric.name in metrics
+    }
+    query = select(figures.run_id, figures.trial, figures.metric, figures.labels, figures.value)
+    query = query.where(figures.run_id.in_(runs), figures.metric.in_(known)).order_by(figures.trial, figures.id)
+    found: dict[str, dict[FigureKey, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for run, trial, metric, labels, value in connection.execute(query):
+        step = steps.get((run, trial))
+        if step is not None:
+            found[run][step, known[metric], run_reader.read_labels(labels)].append(value)
+    return found
+
+
+def _trusts(connection: Connection, runs: Sequence[str]) -> Mapping[str, dict[str | None, Trust]]:
+    verdicts = schema.verdicts.c
+    found: dict[str, dict[str | None, Trust]] = defaultdict(dict)
+    query = select(verdicts.run_id, verdicts.step, verdicts.level).where(verdicts.run_id.in_(runs))
+    for run, step, level in connection.execute(query):
+        found[run][step] = Trust(level)
+    return found
+
+
+def _findings(connection: Connection, runs: Sequence[str]) -> Mapping[str, tuple[Severity, str]]:
+    """Return the gravest finding of each run, the latest of equal ones; without remarks."""
+    findings = schema.findings.c
+    query = select(findings.run_id, findings.level, findings.title)
+    query = query.where(findings.run_id.in_(runs), findings.level != Severity.INFO.value).order_by(findings.id)
+    found: dict[str, tuple[Severity, str]] = {}
+    for run, level, title in connection.execute(query):
+        severity = Severity(level)
+        if run not in found or severity.rank >= found[run][0].rank:
+            found[run] = severity, title
+    return found
