@@ -11,7 +11,9 @@ from app.host_attributes import HostAttributes
 from app.hosts.hosts import THIS_COMPUTER, HostEntry
 from app.services import Workstation
 
-WEB = HostAttributes("c5.large", "eu-1a", 0.085, "USD", "ami-1", "2026-11-01T08:00:00+00:00", "i-1", "nfs", ("web",))
+WEB = HostAttributes(
+    "c5.large", "eu-1a", 0.085, "USD", "ami-1", "2026-11-01T08:00:00+00:00", "i-1", "nfs", groups=("web",)
+)
 NAMES = ("web-10", "web-2", "db-1", "db-2")
 ENTRIES = [THIS_COMPUTER, *(HostEntry(name) for name in NAMES)]
 INVENTORY = Inventory(
