@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from app.fleet.host_run import CarrierServices
     from app.fleet.runner import FleetRunner, OnEvent
     from app.fleet_study import FigureKey, FleetHost, FleetPlan, FleetStudy, HostRun
+    from app.host_attributes import HostAddress
     from app.plans.consent import Consents
     from app.plans.plan import Plan
     from app.plans.totals import Totals
@@ -27,6 +28,28 @@ class FleetServices(HostServices):
     """Studies of many hosts. Threads, blocking and errors are as in app.services. `word` is a study's id or name."""
 
     consents: Consents
+
+    def fleet_hosts(self, words: Sequence[str]) -> tuple[FleetHost, ...]:
+        """Return the hosts that `words` select, with groups, attributes and addresses. Raises InventoryError."""
+        from app.fleet_study import FleetHost
+        from app.host_attributes import HostAddress
+        from app.hosts.hosts import Origin
+
+        inventory = self.inventory.read()
+        saved = {entry.name: entry for entry in self.hosts() if entry.origin is Origin.SAVED}
+
+        def address(host: str) -> HostAddress | None:
+            entry = saved.get(host)
+            if entry is None:
+                return None
+            return HostAddress(entry.host_name or host, entry.port, entry.user, entry.jump)
+
+        groups = self.selected_hosts(words)
+        return tuple(
+            FleetHost(host, group, inventory.of(host), address(host))
+            for group, hosts in groups.items()
+            for host in hosts
+        )
 
     def fleet_studies(self) -> list[FleetStudy]:
         """Return every study, the newest first."""

@@ -11,7 +11,7 @@ from enum import StrEnum
 from functools import cached_property
 from itertools import chain, combinations, zip_longest
 
-from app.host_attributes import HostAttributes
+from app.host_attributes import HostAddress, HostAttributes
 from app.plans.plan import MAXIMUM_SEED, Plan, PlanError, Step
 from suites.verdict import Trust
 from suites.vocab import Labels, Metric, Severity
@@ -75,11 +75,12 @@ class HostRunState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FleetHost:
-    """A host of a study, in one group."""
+    """A host of a study, in one group. `address` is None for one that ~/.ssh/config or its name reaches."""
 
     name: str
     group: str
     attributes: HostAttributes = field(default_factory=HostAttributes)
+    address: HostAddress | None = None
 
 
 @dataclass(frozen=True, slots=True)

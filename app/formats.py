@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypedDict, TypeVar
 
 from app.fleet_study import FORMAT as FLEET_FORMAT
 from app.fleet_study import FleetHost, FleetLimits, FleetPlan, HostOrder, Topology
-from app.host_attributes import HostAttributes
+from app.host_attributes import HostAddress, HostAttributes
 from app.investigation import Investigation
 from app.json_converter import TEXT_LIMIT, Json, converter, published, short
 from app.plans.plan import FORMATS as PLAN_FORMATS
@@ -269,6 +269,11 @@ def finding_to_json(finding: Finding) -> FindingJson:
         "source": finding.source,
         "step": finding.step,
     }
+
+
+def host_address_from_json(data: object) -> HostAddress:
+    """Read the JSON of the address of a host; raise FormatError naming the invalid field."""
+    return _structure(data, HostAddress, "The address")
 
 
 def host_attributes_from_json(data: object) -> HostAttributes:

@@ -21,3 +21,16 @@ class HostAttributes:
     storage: str = ""
     link: str = ""
     groups: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HostAddress:
+    """Where a saved host is reached, for workers that do not know it. No key files: each worker has its own keys.
+
+    `jump` has the syntax of OpenSSH's ProxyJump.
+    """
+
+    host_name: str
+    port: int | None = None
+    user: str | None = None
+    jump: str | None = None

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from app.hosts.hosts import HostEntry, Hosts
     from app.records import ChangeRecord, HostAction
     from remote.local_file import FileStamp
-    from remote.questions import Asker
+    from remote.questions import Asker, HostKeyQuestion
     from remote.tuning import RestoredSetting, SettingNote
     from suites.facts import CloudLimit, Facts
 
@@ -94,6 +94,12 @@ class HostServices(SessionServices):
     def forget_secrets(self, name: str) -> int:
         """Delete the password and passphrases of a host, also from the system's keyring; return their number."""
         return self._hosts.forget_secrets(name)
+
+    def unknown_host_keys(self, hosts: Sequence[str], trusted: Sequence[HostKeyQuestion] = ()) -> list[HostKeyQuestion]:
+        """Return the question about each unknown host key beside those `trusted`; connects to every host."""
+        from app.hosts.host_keys import unknown_host_keys
+
+        return unknown_host_keys(hosts, self._hosts.connect, trusted)
 
     def test_connection(self, name: str, asker: Asker, entry: HostEntry | None = None) -> ConnectReport:
         """Connect and report the outcome; never raises for a failure to connect.

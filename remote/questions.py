@@ -128,6 +128,39 @@ class Asker:
         return False
 
 
+class DelegatingAsker(Asker):
+    """An asker that passes every question on to another one; a subclass answers some itself."""
+
+    def __init__(self, asker: Asker) -> None:
+        self._asker = asker
+        self.attended = asker.attended
+        self.expected_fingerprint = asker.expected_fingerprint
+
+    def host_key(self, question: HostKeyQuestion) -> bool:
+        """Ask; an accepted key is stored in known_hosts."""
+        return self._asker.host_key(question)
+
+    def secret(self, question: SecretQuestion) -> str | None:
+        """Ask for a secret."""
+        return self._asker.secret(question)
+
+    def remember(self, question: SecretQuestion) -> bool:
+        """Ask whether to store a secret."""
+        return self._asker.remember(question)
+
+    def local_program(self, question: LocalProgramQuestion) -> bool:
+        """Ask whether a program may run."""
+        return self._asker.local_program(question)
+
+    def confirm_loss(self, question: LossQuestion) -> str | None:
+        """Ask, every time."""
+        return self._asker.confirm_loss(question)
+
+    def consent(self, question: ConsentQuestion) -> bool:
+        """Ask for consent."""
+        return self._asker.consent(question)
+
+
 class RefusingAsker(Asker):
     """An asker that refuses everything, for use without a user."""
 

@@ -24,17 +24,17 @@ from app.cli.common import (
     report_errors,
     verb,
 )
+from app.cli.host_keys import accept_option, trusting_asker
 from app.cli.progress import signals_handled
 from app.cli.prompts import TerminalAsker, agrees, with_asker
 from app.cli.side_by_side import RelayAsker
-from app.events import Event, RunEnded, TrialStarted
+from app.events import Event, RunEnded
 from app.fleet.board import BoardRow, off_text
 from app.fleet.estimate import estimate_lines
 from app.fleet.fleet_json import board_to_json, estimate_to_json, study_to_json
 from app.fleet_study import (
     AT_ONCE,
     MOST_HOSTS,
-    FleetHost,
     FleetLimits,
     FleetPlan,
     FleetStudy,
@@ -46,6 +46,7 @@ from app.fleet_study import (
 from app.plans.plan import MAXIMUM_SEED, with_seed
 from app.plans.validation import MOST_SESSIONS
 from app.services import Workstation
+from remote.questions import Asker
 from suites.parameters import parse_duration
 from suites.quantities import count_text, figure_text
 
@@ -155,7 +156,7 @@ def _fleet_plan(workstation: Workstation, file: Path, words: Sequence[str], give
     return workstation.check_fleet(
         FleetPlan(
             replace(plan, hosts=()),
-            fleet_hosts(workstation, words),
+            workstation.fleet_hosts(words),
             Topology(given["network"]),
             HostOrder(given["order"]),
             _seed(given["seed"]),
@@ -169,19 +170,9 @@ def _seed(given: int | None) -> int:
     return secrets.randbelow(2**31) if given is None else given
 
 
-def fleet_hosts(workstation: Workstation, words: Sequence[str]) -> tuple[FleetHost, ...]:
-    """Return the hosts that `words` select, with their groups and attributes."""
-    inventory = workstation.inventory.read()
-    return tuple(
-        FleetHost(host, group, inventory.of(host))
-        for group, hosts in workstation.selected_hosts(words).items()
-        for host in hosts
-    )
-
-
 @fleet.command("estimate")
-@plans_fleet
 @json_verb("fleet-estimate")
+@plans_fleet
 def estimate(workstation: Workstation, plan: FleetPlan, *, as_json: bool) -> None:
     """Print the time, the cost and the volumes of a study before its start."""
     found = workstation.fleet_estimate(plan)
@@ -193,12 +184,21 @@ def estimate(workstation: Workstation, plan: FleetPlan, *, as_json: bool) -> Non
 
 
 @fleet.command("run")
-@plans_fleet
 @click.option("--by-workers", is_flag=True, help="Leave it to the workers of a library in PostgreSQL.")
+@accept_option
 @with_asker
 @agrees
 @json_verb("fleet-board")
-def run(workstation: Workstation, plan: FleetPlan, asker: TerminalAsker, *, by_workers: bool, as_json: bool) -> None:
+@plans_fleet
+def run(
+    workstation: Workstation,
+    plan: FleetPlan,
+    asker: TerminalAsker,
+    *,
+    by_workers: bool,
+    accept_new: bool,
+    as_json: bool,
+) -> None:
     """Run PLAN on every host of each GROUP: a group, host, pattern or KEY=VALUE of the inventory.
 
     A host that fails never ends the others. Ctrl+C stops what is under way; “fleet resume” continues.
@@ -206,49 +206,61 @@ def run(workstation: Workstation, plan: FleetPlan, asker: TerminalAsker, *, by_w
     if not as_json:
         for line in estimate_lines(workstation.fleet_estimate(plan)):
             print_note(line)
+    workstation.check_writable()
+    trusting: Asker = asker
+    if not by_workers:
+        trusting = trusting_asker(workstation, _every_host(plan), asker, accept=accept_new)
     study = workstation.begin_fleet_study(plan, asker, by_workers=by_workers)
     print_note(f"Study {study.id}")
     if not by_workers:
-        carry_on(workstation, study.id, asker, quiet=as_json)
+        carry_on(workstation, study.id, trusting, quiet=as_json)
     print_study(workstation, study.id, as_json=as_json)
+
+
+def _every_host(plan: FleetPlan) -> list[str]:
+    peers = [step.peer for step in plan.network_steps if step.peer is not None]
+    return list(dict.fromkeys([*plan.by_name, *peers]))
 
 
 @fleet.command("resume")
 @click.argument("study", default="last")
+@accept_option
 @with_asker
 @agrees
 @json_verb("fleet-board")
-def resume(workstation: Workstation, study: str, asker: TerminalAsker, *, as_json: bool) -> None:
+def resume(workstation: Workstation, study: str, asker: TerminalAsker, *, accept_new: bool, as_json: bool) -> None:
     """Resume STUDY: attach the host-runs that continue on their hosts, and start those that wait."""
     found = workstation.pause_fleet_study(study, paused=False)
     if not found.by_workers:
-        carry_on(workstation, found.id, asker, quiet=as_json)
+        trusting = trusting_asker(workstation, _every_host(found.plan), asker, accept=accept_new)
+        carry_on(workstation, found.id, trusting, quiet=as_json)
     print_study(workstation, found.id, as_json=as_json)
 
 
 class _StudyEvents:
-    """Notes on standard error about the host-runs of a study; called on their threads."""
+    """Notes on standard error about the host-runs that ended; called on their threads."""
 
-    def __init__(self, *, quiet: bool) -> None:
+    def __init__(self, study: FleetStudy, *, quiet: bool) -> None:
         self._quiet, self._lock = quiet, threading.Lock()
+        self._total, self._sessions = study.total, study.plan.sessions
+        self._ended = sum(count for state, count in study.counts.items() if state.over)
 
     def note(self, one: HostRun, event: Event) -> None:
-        """Print the end of a run."""
+        """Print the end of a run with the number of those that ended."""
         if isinstance(event, RunEnded):
-            self._print(f"{one.title}, session {one.session}: {event.state}. {event.reason}".strip())
-        elif isinstance(event, TrialStarted) and event.trial.number == 1 and not event.trial.warm_up:
-            self._print(f"{one.title}, session {one.session}: {event.trial.step}")
-
-    def _print(self, text: str) -> None:
-        if not self._quiet:
             with self._lock:
-                print_note(text)
+                self._ended += 1
+                session = f", session {one.session}" if self._sessions > 1 else ""
+                text = f"{self._ended}/{self._total}  {one.title}{session}: {event.state}. {event.reason}".rstrip(" .")
+                if not self._quiet:
+                    print_note(text)
 
 
-def carry_on(workstation: Workstation, study: str, asker: TerminalAsker, *, quiet: bool) -> None:
+def carry_on(workstation: Workstation, study: str, asker: Asker, *, quiet: bool) -> None:
     """Run a study until it is over or Ctrl+C stops it; questions are asked on this thread, one at a time."""
     inbox: queue.Queue[tuple[None, Any]] = queue.Queue()
-    runner = workstation.fleet_runner(study, RelayAsker(asker, inbox), _StudyEvents(quiet=quiet).note)
+    notes = _StudyEvents(workstation.fleet_study(study), quiet=quiet)
+    runner = workstation.fleet_runner(study, RelayAsker(asker, inbox), notes.note)
     thread = threading.Thread(target=runner.run, name=f"study {study}", daemon=True)
     with signals_handled(runner):
         thread.start()
@@ -354,7 +366,7 @@ def skip(workstation: Workstation, study: str, hosts: tuple[str, ...]) -> None:
 @verb
 def add(workstation: Workstation, study: str, words: tuple[str, ...]) -> None:
     """Add the hosts of each GROUP to STUDY, for the sessions that are not over."""
-    _print_changed(workstation, study, workstation.add_fleet_hosts(study, fleet_hosts(workstation, words)), "added")
+    _print_changed(workstation, study, workstation.add_fleet_hosts(study, workstation.fleet_hosts(words)), "added")
 
 
 @fleet.command("replace")
@@ -365,8 +377,8 @@ def add(workstation: Workstation, study: str, words: tuple[str, ...]) -> None:
 def replace_host(workstation: Workstation, study: str, old: str, new: str) -> None:
     """Measure NEW-HOST in place of HOST in STUDY, in the group of HOST; what HOST has measured stays."""
     group = workstation.fleet_study(study).plan.by_name.get(old)
-    hosts = [FleetHost(one.name, one.group if group is None else group.group, one.attributes)
-             for one in fleet_hosts(workstation, [new])]  # fmt: skip
+    hosts = [replace(one, group=one.group if group is None else group.group)
+             for one in workstation.fleet_hosts([new])]  # fmt: skip
     _print_changed(workstation, study, workstation.add_fleet_hosts(study, hosts, instead_of=old), "added")
 
 

@@ -112,9 +112,7 @@ class TerminalAsker(Asker):
         click.echo(plain("\n".join(lines)), err=True)
         if self.agree:
             return True
-        if not _can_prompt("--yes to allow all of it"):
-            return False
-        return _prompt("Run it (yes or no)", default="no").strip() == "yes"
+        return confirmed("--yes to allow all of it", "Run it")
 
     def local_program(self, question: LocalProgramQuestion) -> bool:
         """Return whether the program may run: by typing yes, or with --allow-proxy-command."""
@@ -127,9 +125,12 @@ class TerminalAsker(Asker):
             ),
             err=True,
         )
-        if not _can_prompt("--allow-proxy-command to run it"):
-            return False
-        return _prompt("Run it (yes or no)", default="no").strip() == "yes"
+        return confirmed("--allow-proxy-command to run it", "Run it")
+
+
+def confirmed(option: str, text: str) -> bool:
+    """Return whether the user types yes; without a terminal, print the `option` that answers in advance."""
+    return _can_prompt(option) and _prompt(f"{text} (yes or no)", default="no").strip() == "yes"
 
 
 def _can_prompt(option: str) -> bool:

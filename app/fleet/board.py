@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from app.fleet_study import FigureKey, FleetPlan, FleetStudy, HostRun, HostRunState, RunProgress
+from app.natural_order import natural_key
 from suites.quantities import metric_text, share_text
 from suites.verdict import Trust
 from suites.vocab import Severity
@@ -116,7 +117,8 @@ def board_of(
     rows = [_row(study, found, progress, chosen) for found in by_title.values()]
     values = _values_of_groups(rows)
     medians = {group: statistics.median(found) for group, found in values.items()}
-    placed = sorted((_placed(row, values) for row in rows), key=_oddest_first)
+    by_name = sorted(rows, key=lambda row: (natural_key(row.group), natural_key(row.title)))
+    placed = sorted((_placed(row, values) for row in by_name), key=_oddest_first)
     return Board(study, tuple(placed), chosen, figures, medians)
 
 
@@ -182,7 +184,7 @@ def _placed(row: BoardRow, groups: Mapping[str, Sequence[float]]) -> BoardRow:
 
 
 def _oddest_first(row: BoardRow) -> tuple[int, float]:
-    """Sort failed hosts first, then those with an error, then those apart; the rest stays in the order of start."""
+    """Sort failed hosts first, then those with an error, then those apart; the rest by group and name."""
     if any(one.state is HostRunState.FAILED for one in row.host_runs):
         return 0, 0.0
     if row.progress is not None and row.progress.severity is Severity.ERROR:

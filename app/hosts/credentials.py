@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from app.system_keyring import SystemKeyring
-from remote.questions import Asker, ConsentQuestion, HostKeyQuestion, LocalProgramQuestion, LossQuestion, SecretQuestion
+from remote.questions import Asker, DelegatingAsker, LocalProgramQuestion, SecretQuestion
 
 
 def account(question: SecretQuestion) -> str | None:
@@ -86,20 +86,14 @@ class CredentialCache:
         self._allowed.add((question.setting, question.command))
 
 
-class RememberingAsker(Asker):
+class RememberingAsker(DelegatingAsker):
     """Asker of one connection attempt; the caller reports its outcome with `worked` or `failed`."""
 
     def __init__(self, asker: Asker, memory: CredentialCache) -> None:
-        self._asker = asker
+        super().__init__(asker)
         self._memory = memory
-        self.attended = asker.attended
-        self.expected_fingerprint = asker.expected_fingerprint
         self._used: dict[str, str] = {}
         self._asked: dict[str, SecretQuestion] = {}
-
-    def host_key(self, question: HostKeyQuestion) -> bool:
-        """Ask; an accepted key is stored in known_hosts."""
-        return self._asker.host_key(question)
 
     def secret(self, question: SecretQuestion) -> str | None:
         """Return the cached secret, or ask if there is none or it was rejected."""
@@ -122,24 +116,12 @@ class RememberingAsker(Asker):
             self._used[about] = known
             return known
 
-    def remember(self, question: SecretQuestion) -> bool:
-        """Ask."""
-        return self._asker.remember(question)
-
-    def consent(self, question: ConsentQuestion) -> bool:
-        """Ask; app.plans.consent stores the answer."""
-        return self._asker.consent(question)
-
     def local_program(self, question: LocalProgramQuestion) -> bool:
         """Return whether a program may run; ask once per command and process."""
         with self._memory.serialise(f"{question.setting} {question.command}"):
             if not self._memory.allowed(question) and self._asker.local_program(question):
                 self._memory.allow(question)
             return self._memory.allowed(question)
-
-    def confirm_loss(self, question: LossQuestion) -> str | None:
-        """Ask, every time."""
-        return self._asker.confirm_loss(question)
 
     def worked(self) -> None:
         """Store the secrets of an accepted attempt in the keyring if the user wants it."""

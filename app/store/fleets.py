@@ -12,7 +12,13 @@ from typing import Any
 from sqlalchemy import Connection, Select, func, insert, select, update
 
 from app.fleet_study import FleetHost, FleetPlan, FleetStudy, HostRun, HostRunState
-from app.formats import FormatError, fleet_plan_from_json, fleet_plan_to_json, host_attributes_from_json
+from app.formats import (
+    FormatError,
+    fleet_plan_from_json,
+    fleet_plan_to_json,
+    host_address_from_json,
+    host_attributes_from_json,
+)
 from app.json_converter import published
 from app.store import host_runs, ownership, schema
 from app.store.dialects import dialect_of
@@ -45,6 +51,7 @@ def _insert_hosts(
             "place": first + place,
             "group_name": host.group,
             "attributes": to_text(published(host.attributes)),
+            "address": None if host.address is None else to_text(published(host.address)),
             "added": added,
         }
         for place, host in enumerate(hosts)
@@ -102,10 +109,12 @@ def _hosts(connection: Connection, studies: Sequence[str]) -> Mapping[str, list[
     """Return the hosts of studies, without those that were removed."""
     table = schema.fleet_hosts.c
     found: dict[str, list[FleetHost]] = defaultdict(list)
-    query = select(table.study, table.host, table.group_name, table.attributes)
+    query = select(table.study, table.host, table.group_name, table.attributes, table.address)
     query = query.where(table.study.in_(studies), table.removed.is_(None)).order_by(table.study, table.place)
-    for study, host, group, attributes in connection.execute(query):
-        found[study].append(FleetHost(host, group, host_attributes_from_json(json.loads(attributes))))
+    for study, host, group, attributes, address in connection.execute(query):
+        stated = host_attributes_from_json(json.loads(attributes))
+        reached = None if address is None else host_address_from_json(json.loads(address))
+        found[study].append(FleetHost(host, group, stated, reached))
     return found
 
 

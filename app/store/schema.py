@@ -120,6 +120,7 @@ fleet_hosts = Table(  # since format 18
     Column("place", Integer, nullable=False),  # in the plan
     Column("group_name", Text, nullable=False),
     Column("attributes", Text, nullable=False),  # JSON, app.host_attributes
+    Column("address", Text),  # JSON, app.host_attributes; NULL if its name is enough
     Column("added", Text),  # NULL if it was in the plan from the beginning
     Column("removed", Text),
     Column("replaced_by", Text),
