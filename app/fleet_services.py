@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.host_services import HostServices
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Generator, Iterable, Sequence
 
     from app.events import Event
     from app.fleet.board import Board, BoardReader
     from app.fleet.estimate import FleetEstimate
     from app.fleet.host_run import CarrierServices
     from app.fleet.runner import FleetRunner, OnEvent
+    from app.fleet.worker import FleetWorker, WorkerOptions
     from app.fleet_study import FigureKey, FleetHost, FleetPlan, FleetStudy, HostRun
     from app.host_attributes import HostAddress
+    from app.library_location import Location, ServerUrl
     from app.plans.consent import Consents
     from app.plans.plan import Plan
     from app.plans.totals import Totals
@@ -24,10 +28,15 @@ if TYPE_CHECKING:
     from remote.questions import Asker
 
 
-class FleetServices(HostServices):
+class FleetServices(HostServices, ABC):
     """Studies of many hosts. Threads, blocking and errors are as in app.services. `word` is a study's id or name."""
 
     consents: Consents
+
+    @property
+    @abstractmethod
+    def library_location(self) -> Location:
+        """Where the current library is."""
 
     def fleet_hosts(self, words: Sequence[str]) -> tuple[FleetHost, ...]:
         """Return the hosts that `words` select, with groups, attributes and addresses. Raises InventoryError."""
@@ -106,6 +115,8 @@ class FleetServices(HostServices):
         Raises NotAgreedError if the user refuses consent, PlanError for an invalid plan.
         """
         self.check_writable()
+        if by_workers:
+            self._library_server()
         self.consents.settle(_on_all_hosts(self.check_fleet(plan)), asker)
         return self._store.begin_fleet_study(plan, by_workers=by_workers)
 
@@ -116,6 +127,43 @@ class FleetServices(HostServices):
         self.check_writable()
         study = self._store.find_fleet_study(word)
         return FleetRunner(self.carrier_services(asker), study.id, on_event or (lambda _one, _event: None))
+
+    def fleet_worker(self, asker: Asker, options: WorkerOptions, on_event: OnEvent | None = None) -> FleetWorker:
+        """Return a worker of the studies in the library. Raises StoreError for a library in a file."""
+        from app.fleet.job_queue import JobQueue
+        from app.fleet.worker import FleetWorker
+        from app.hosts.hosts import HostEntry
+
+        self.check_writable()
+
+        def lend(hosts: Iterable[FleetHost]) -> None:
+            stated = ((host.name, host.address) for host in hosts)
+            self._hosts.lend(
+                HostEntry(name, host_name=one.host_name, port=one.port, user=one.user, jump=one.jump)
+                for name, one in stated
+                if one is not None
+            )
+
+        queue = JobQueue(self._library_server())
+        return FleetWorker(
+            self.carrier_services(asker), queue, lend, options, on_event or (lambda _one, _event: None)
+        )
+
+    def prepare_queue(self) -> None:
+        """Create or upgrade the queue of the library, as its owner. Raises StoreError for a library in a file."""
+        from app.fleet.job_queue import JobQueue
+
+        JobQueue(self._library_server()).prepare()
+
+    def _library_server(self) -> ServerUrl:
+        from app.store.errors import StoreError
+
+        if isinstance(self.library_location, Path):
+            raise StoreError(
+                f"The library {self.library_location} is a file: workers share one in PostgreSQL.",
+                "Name it with --store postgresql+psycopg://USER@HOST/DATABASE.",
+            )
+        return self.library_location
 
     def carrier_services(self, asker: Asker) -> CarrierServices:
         """Return what carries a host-run."""

@@ -56,11 +56,12 @@ VERBS = {
     "second-opinion": "runs:second_opinion",
     "show": "library:show",
     "store": "store:store",
+    "worker": "worker:worker",
 }
 """Module and function of each verb in app.cli, imported on use to keep start-up short."""
 
 SECTIONS = {
-    "Measure": ("quick", "facts", "plan", "check", "run", "gate", "queue", "sessions", "fleet", "attach", "calibrate"),
+    "Measure": ("quick", "facts", "plan", "check", "run", "gate", "queue", "sessions", "fleet", "worker", "attach", "calibrate"),
     "Hosts": ("hosts",),
     "Results": (
         "list",

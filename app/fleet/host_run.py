@@ -9,7 +9,7 @@ from app.events import Event, RunDetached, RunEnded, RunStarted, State, TrialAtt
 from app.fleet_study import FleetStudy, HostRun, HostRunState
 from app.plans.plan import Plan
 from app.runs.control import Control, HostInUseError
-from app.store.errors import StoreError, TakenOverError
+from app.store.errors import StoreBusyError, StoreError, StoreLostError, TakenOverError
 from app.store.store import Store
 from remote.errors import ConnectError
 from suites.errors import BenchwrightError
@@ -55,7 +55,8 @@ class _Outcome:
 def carry(services: CarrierServices, study: FleetStudy, one: HostRun, control: Control) -> Generator[Event]:
     """Carry a host-run that this process has claimed; yield its events, and settle it at the end.
 
-    A host-run that another process takes over ends here without an event. A detached one stays under way.
+    A host-run that another process takes over ends here without an event. A detached one stays under way, and so does
+    one of which the library cannot be reached, until it is released. Raises StoreLostError or StoreBusyError then.
     """
     outcome, error = _Outcome(), None
     try:
@@ -67,6 +68,8 @@ def carry(services: CarrierServices, study: FleetStudy, one: HostRun, control: C
     except TakenOverError:
         log.info("the host-run of %s was taken over", one.title, exc_info=True)
         return
+    except (StoreLostError, StoreBusyError):
+        raise
     except BenchwrightError as failed:
         error = failed
     if outcome.detached or control.taken_over:

@@ -1,0 +1,148 @@
+"""A worker: takes host-runs of the studies in a shared library from its queue, and carries them.
+
+Host-runs that may start are released to the queue by whoever sees first that the limits allow it: each worker after
+each host-run, and regularly. The same look finds the host-runs whose worker ended.
+"""
+
+import logging
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from app.fleet.admission import startable
+from app.fleet.host_run import CarrierServices, carry
+from app.fleet.runner import OnEvent, worker_name
+from app.fleet_study import FleetHost, FleetStudy, HostRun
+from app.runs.control import Control
+from app.store import host_runs
+from app.store.errors import StoreBusyError, StoreError, StoreLostError, TakenOverError
+from suites.errors import BenchwrightError
+
+if TYPE_CHECKING:
+    from app.fleet.job_queue import HostRunJob, JobQueue
+
+log = logging.getLogger(__name__)
+
+LOOK_EVERY = 5.0
+"""Seconds between looks for host-runs that may start, and for those whose worker ended."""
+
+RETRY_AFTER = 2.0
+"""Seconds until a worker tries again to use a library that it cannot reach."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerOptions:
+    """`at_once`: host-runs that this worker carries at once. `once`: it ends when no study has anything to do."""
+
+    at_once: int = 4
+    once: bool = False
+
+
+class FleetWorker:
+    """Carries host-runs until stop(). A host-run that fails never ends the worker."""
+
+    def __init__(
+        self,
+        services: CarrierServices,
+        queue: "JobQueue",
+        lend: Callable[[Iterable[FleetHost]], None],
+        options: WorkerOptions,
+        on_event: OnEvent = lambda _one, _event: None,
+    ) -> None:
+        """`lend` makes the addresses of a study's hosts known to connections."""
+        self._services, self._queue, self._lend, self._options = services, queue, lend, options
+        self._store, self._on_event = services.store, on_event
+        self._name = worker_name()
+        self._stop = threading.Event()
+        self._controls: dict[tuple[str, int], Control] = {}
+        self._lock = threading.Lock()
+
+    def stop(self) -> None:
+        """Take no more host-runs, and detach those under way: other workers attach them. From any thread."""
+        self._stop.set()
+        with self._lock:
+            for control in self._controls.values():
+                control.detach()
+
+    def run(self) -> None:
+        """Work until stop(). Raises StoreError if the library or its queue cannot be used at the start."""
+        self._store.fleet_studies()
+        looking = threading.Thread(target=self._look, name="look for host-runs", daemon=True)
+        looking.start()
+        try:
+            self._queue.work(self._handle, self._options.at_once, self._stop)
+        finally:
+            self._stop.set()
+            looking.join()
+
+    def _look(self) -> None:
+        while not self._stop.is_set():
+            try:
+                studies = [one for one in self._store.fleet_studies() if one.by_workers]
+                for study in studies:
+                    if not study.over:
+                        self._release(study)
+                if self._options.once and all(one.over for one in studies) and not self._controls:
+                    self._stop.set()
+            except StoreError:
+                log.warning("the library cannot be used; trying again", exc_info=True)
+            except Exception:
+                log.exception("a look for host-runs failed")
+            self._stop.wait(LOOK_EVERY)
+
+    def _release(self, study: FleetStudy) -> None:
+        """Release what may start, and what a worker that ended left, to the queue: in one transaction."""
+        from app.fleet.job_queue import HostRunJob
+
+        with self._store.database.writing() as connection:
+            freed = host_runs.release(connection, study.id)
+            started = host_runs.start(connection, study, startable, "")
+            jobs = [HostRunJob(study.id, one.number, one.epoch) for one in (*freed, *started)]
+            self._queue.defer(connection, jobs)
+
+    def _handle(self, job: "HostRunJob") -> None:
+        """Carry the host-run of a job, unless another worker has it."""
+        claimed = self._claimed(job)
+        if claimed is None:
+            return
+        study, one = claimed
+        control, key = Control(), (study.id, one.number)
+        with self._lock:
+            self._controls[key] = control
+            if self._stop.is_set():
+                control.detach()
+        try:
+            for event in carry(self._services, study, one, control):
+                self._on_event(one, event)
+        except BenchwrightError:
+            log.warning("the host-run of %s was not settled", one.title, exc_info=True)
+        finally:
+            with self._lock:
+                del self._controls[key]
+            self._released(study)
+
+    def _claimed(self, job: "HostRunJob") -> tuple[FleetStudy, HostRun] | None:
+        """Claim a host-run; None if another worker has it. Waits for a library that cannot be reached."""
+        while not self._stop.is_set():
+            try:
+                study = self._store.find_fleet_study(job.study)
+                self._lend(study.plan.hosts)
+                return study, self._store.claim_host_run(job.study, job.number, job.epoch, self._name)
+            except TakenOverError:
+                log.info("job for %s of %s, epoch %s: taken over", job.number, job.study, job.epoch)
+                return None
+            except (StoreLostError, StoreBusyError):
+                log.warning("the library cannot be used; trying again", exc_info=True)
+                self._stop.wait(RETRY_AFTER)
+            except StoreError:
+                log.warning("the study %s cannot be used", job.study, exc_info=True)
+                return None
+        return None
+
+    def _released(self, study: FleetStudy) -> None:
+        """Release what may start now that a host-run is over; the next look does it if the library is out of reach."""
+        try:
+            self._release(self._store.find_fleet_study(study.id))
+        except StoreError:
+            log.info("nothing released after a host-run", exc_info=True)
