@@ -14,7 +14,7 @@ from app.timestamps import now
 
 APPLICATION_ID = 0x42575231  # "BWR1"; identifies a library, also to file(1)
 
-LIBRARY_LOCK, SHARED_ROWS_LOCK = 1, 2
+LIBRARY_LOCK, SHARED_ROWS_LOCK, QUEUE_LOCK = 1, 2, 3
 """Advisory locks of PostgreSQL, second number; the first is APPLICATION_ID."""
 
 ROWID = "rowid"
