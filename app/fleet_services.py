@@ -145,9 +145,7 @@ class FleetServices(HostServices, ABC):
             )
 
         queue = JobQueue(self._library_server())
-        return FleetWorker(
-            self.carrier_services(asker), queue, lend, options, on_event or (lambda _one, _event: None)
-        )
+        return FleetWorker(self.carrier_services(asker), queue, lend, options, on_event or (lambda _one, _event: None))
 
     def prepare_queue(self) -> None:
         """Create or upgrade the queue of the library, as its owner. Raises StoreError for a library in a file."""

@@ -61,7 +61,8 @@ VERBS = {
 """Module and function of each verb in app.cli, imported on use to keep start-up short."""
 
 SECTIONS = {
-    "Measure": ("quick", "facts", "plan", "check", "run", "gate", "queue", "sessions", "fleet", "worker", "attach", "calibrate"),
+    "Measure": ("quick", "facts", "plan", "check", "run", "gate", "queue", "sessions", "attach", "calibrate"),
+    "Fleets": ("fleet", "worker"),
     "Hosts": ("hosts",),
     "Results": (
         "list",

@@ -39,7 +39,8 @@ class WorkerAsker(RefusingAsker):
         return self._agree
 
     def local_program(self, question: LocalProgramQuestion) -> bool:
-        """Return whether commands of ~/.ssh/config may run."""
+        """Return whether commands of ~/.ssh/config may run; print them."""
+        print_note(f"{question.setting} for {question.host}: {question.command}")
         return self._allow_programs
 
 
