@@ -54,6 +54,7 @@ format: setup-dev
 
 # `make bench first-window` measures that alone: the words behind `bench` are its arguments, not targets.
 bench: setup-test
+	@.make/system bench
 	$(BIN)/python -m tests.perf $(filter-out bench,$(MAKECMDGOALS))
 
 ifeq (bench,$(firstword $(MAKECMDGOALS)))
