@@ -18,6 +18,9 @@ from suites.vocab import Labels, Metric, Severity
 
 FORMAT = "benchwright-fleet/1"
 
+PREFIX = "fleet:"
+"""Prefix of a selector of the runs of a study: ``fleet:STUDY``, ``fleet:STUDY:GROUP``, ``fleet:STUDY@HOST``."""
+
 MOST_HOSTS = 20_000
 """Most hosts of a study."""
 

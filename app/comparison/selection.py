@@ -15,6 +15,8 @@ from app.comparison.joined import join
 from app.comparison.selectors import choose
 from app.distributions.distribution import Distribution
 from app.events import State
+from app.fleet_study import PREFIX as FLEET
+from app.fleet_study import HostRunState
 from app.records import PREFIX, Band, RunRecord, SampleSeries
 from app.sample_statistics import WithinTrials
 from app.session_series import PREFIX as SERIES
@@ -24,8 +26,14 @@ from app.verdict.stored import loading_judged
 from suites.vocab import Sample
 
 
+def _cut(word: str) -> tuple[str, str]:
+    """Return what is before the first mark, and the rest with it."""
+    at = next((at for at, mark in enumerate(word) if mark in "@:"), len(word))
+    return word[:at], word[at:]
+
+
 class RunSelection:
-    """A reader of selectors from a store: those of choose(), baselines, and ``series:NAME``."""
+    """A reader of selectors from a store: those of choose(), baselines, ``series:NAME`` and ``fleet:STUDY``."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -75,16 +83,36 @@ class RunSelection:
         return list(found)
 
     def expanded(self, word: str) -> tuple[str, ...]:
-        """Return the selectors that `word` joins by commas, ``series:NAME`` as its runs; `word` itself without one."""
+        """Return the selectors that `word` joins by commas; `word` itself without any of several runs.
+
+        ``series:NAME``, ``fleet:STUDY``, ``fleet:STUDY:GROUP`` and ``fleet:STUDY@HOST`` are their runs.
+        """
         whole = word.startswith(SERIES) and self._sessions_named(word.removeprefix(SERIES)) is not None
         pieces = [word] if whole else [piece.strip() for piece in word.split(",")]
-        if not any(piece.startswith(SERIES) for piece in pieces):
+        if not any(piece.startswith((SERIES, FLEET)) for piece in pieces):
             return (word,)
-        return tuple(
-            run
-            for piece in pieces
-            for run in (self._sessions(piece.removeprefix(SERIES)) if piece.startswith(SERIES) else (piece,))
-        )
+        return tuple(run for piece in pieces for run in self._expanded(piece))
+
+    def _expanded(self, piece: str) -> tuple[str, ...]:
+        if piece.startswith(SERIES):
+            return self._sessions(piece.removeprefix(SERIES))
+        return self._host_runs(piece.removeprefix(FLEET)) if piece.startswith(FLEET) else (piece,)
+
+    def _host_runs(self, word: str) -> tuple[str, ...]:
+        """Return the done runs of a study, of one of its groups or hosts, each with the marks that follow."""
+        name, marks = _cut(word)
+        study = self._store.find_fleet_study(name)
+        done = [one for one in self._store.host_runs_of(study.id) if one.state is HostRunState.DONE]
+        chosen, rest = _cut(marks[1:])
+        if marks.startswith(":") and chosen in study.plan.groups:
+            done, marks = [one for one in done if one.group == chosen], rest
+        elif marks.startswith("@"):
+            done, marks = [one for one in done if one.host == chosen], rest
+        if not done:
+            raise CompareError(
+                f"No run of “{word[:60]}” is done.", f"Its groups: {', '.join(study.plan.groups)[:200]}."
+            )
+        return tuple(f"{one.run}{marks}" for one in done)
 
     def _sessions(self, word: str) -> tuple[str, ...]:
         """Return the done sessions of a series, or those of the same plan as a run, each with the marks of `word`.
