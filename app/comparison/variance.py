@@ -5,6 +5,7 @@ import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from app.centres import CONFIDENCE
 from app.json_converter import publish
@@ -12,8 +13,11 @@ from app.numeric import Numbers, np, special
 from app.sample_statistics import WithinTrial
 from suites.quantities import ends_text, share_text
 
-SAMPLE, TRIAL, RUN, HOST = "sample", "trial", "run", "host"
-"""The levels, innermost first; the trials of one run on a host are a session."""
+SAMPLE, TRIAL, RUN, HOST, GROUP = "sample", "trial", "run", "host", "group"
+"""The levels, innermost first; the trials of one run on a host are a session, a group is the hosts of one type."""
+
+LEVELS = (TRIAL, RUN, HOST, GROUP)
+"""The levels of components."""
 
 UPPER = 0.8
 """Confidence of the one-sided upper limit of a component, for designs that few units must not make too small."""
@@ -82,16 +86,27 @@ def hosts_text(found: VarianceLevels, side: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class _Unit:
+    """The mean of a unit of one level, and the parts of the variances of all levels below in it, innermost first."""
+
+    mean: float
+    parts: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class _Stratum:
     """The variance of the means of one level within the next, and its degrees of freedom, 0 if there are none.
 
-    Its expectation is the level's own variance, plus the parts `of_runs` and `of_trials` of those below it.
+    Its expectation is the level's own variance, plus the `parts` of those below it, innermost first.
     """
 
     variance: float = 0.0
     freedom: int = 0
-    of_runs: float = 0.0
-    of_trials: float = 0.0
+    parts: tuple[float, ...] = ()
+
+    def below(self, components: "Sequence[Any]") -> Any:
+        """Return what the components of the levels below add to the variance: numbers, or arrays of draws."""
+        return sum(part * found for part, found in zip(self.parts, components, strict=True))
 
 
 def levels_of(hosts: Iterable[Sequence[Sequence[float]]], within: Sequence[WithinTrial] = ()) -> VarianceLevels | None:
@@ -106,8 +121,8 @@ def levels_of(hosts: Iterable[Sequence[Sequence[float]]], within: Sequence[Withi
     values = [value for runs in groups for run in runs for value in run]
     if not values or not (mean := statistics.fmean(values)):
         return None
-    strata = _strata(groups)
-    trial, run, host = _components(*strata)
+    strata = _strata([groups])[:3]
+    trial, run, host = _components(strata)
     noise = statistics.fmean(one.variance / one.worth for one in within) if within else 0.0
     sample, sampled = _pooled([(one.variance, one.n - 1) for one in within])
     found = {
@@ -123,7 +138,7 @@ def levels_of(hosts: Iterable[Sequence[Sequence[float]]], within: Sequence[Withi
         for (name, variance), count in zip(found.items(), counts, strict=True)
         if count
     ]
-    return VarianceLevels(tuple(levels), *_intraclass(*strata))
+    return VarianceLevels(tuple(levels), *_intraclass(strata))
 
 
 def components_of(sides: Sequence[Hosts]) -> tuple[VarianceComponent, ...]:
@@ -132,12 +147,21 @@ def components_of(sides: Sequence[Hosts]) -> tuple[VarianceComponent, ...]:
     Components as in levels_of(), on logarithms; mean squares are pooled by their degrees of freedom. The limits are
     quantiles of generalised intervals (_components_drawn). Raises ValueError for a value that is not above zero.
     """
-    groups = [[[[math.log(value) for value in run] for run in host if run] for host in side] for side in sides]
-    groups = [[host for host in side if host] for side in groups]
-    strata = _pooled_strata([_strata(side) for side in groups if side])
-    runs = [run for side in groups for host in side for run in host]
-    counts = (sum(map(len, runs)), len(runs), sum(map(len, groups)))
-    named = zip((TRIAL, RUN, HOST), counts, strata, _components(*strata), _components_drawn(*strata), strict=True)
+    return components_with_groups(sides)[:3]
+
+
+def components_with_groups(groups: Sequence[Hosts]) -> tuple[VarianceComponent, ...]:
+    """Return the components of components_of(), and that of the groups (types of hosts) as the outermost level.
+
+    Groups are a random sample of groups like these: the interval of their component speaks of such a sample. Raises
+    ValueError for a value that is not above zero.
+    """
+    logs = [[[[math.log(value) for value in run] for run in host if run] for host in group] for group in groups]
+    logs = [group for group in ([host for host in group if host] for group in logs) if group]
+    strata = _strata(logs)
+    runs = [run for group in logs for host in group for run in host]
+    counts = (sum(map(len, runs)), len(runs), sum(map(len, logs)), len(logs))
+    named = zip(LEVELS, counts, strata, _components(strata), _components_drawn(strata), strict=True)
     return tuple(_component(*one) for one in named)
 
 
@@ -148,59 +172,64 @@ def _component(name: str, n: int, stratum: "_Stratum", found: float | None, draw
     return VarianceComponent(name, n, stratum.freedom, found, *map(float, np.quantile(drawn, edges)))
 
 
-def _pooled_strata(sides: Sequence[tuple[_Stratum, _Stratum, _Stratum]]) -> tuple[_Stratum, _Stratum, _Stratum]:
-    """Return the strata of several sides, each part a mean weighted by the degrees of freedom."""
-    trial, run, host = (
-        _Stratum(*_pooled([(one.variance, one.freedom) for one in level]),
-                 _pooled([(one.of_runs, one.freedom) for one in level])[0],
-                 _pooled([(one.of_trials, one.freedom) for one in level])[0])
-        for level in zip(*sides, strict=True)
-    )  # fmt: skip
-    return trial, run, host
-
-
-def _strata(groups: Hosts) -> tuple[_Stratum, _Stratum, _Stratum]:
-    """Return the strata of trials, runs and hosts."""
-    runs = [run for host in groups for run in host]
-    trial = _Stratum(*_pooled([(statistics.variance(run), len(run) - 1) for run in runs if len(run) > 1]))
-    means = [[statistics.fmean(run) for run in host] for host in groups]
-    parts = [statistics.fmean(1 / len(run) for run in host) for host in groups]  # of a trial's variance in a run's mean
-    repeated = [
-        (statistics.variance(own), len(own) - 1, part) for own, part in zip(means, parts, strict=True) if len(own) > 1
-    ]
-    of_trials, _ = _pooled([(part, freedom) for _, freedom, part in repeated])
-    run = _Stratum(*_pooled([(variance, freedom) for variance, freedom, _ in repeated]), of_trials=of_trials)
-    if len(groups) < 2:
-        return trial, run, _Stratum()
+def _strata(groups: Sequence[Hosts]) -> tuple[_Stratum, ...]:
+    """Return the strata of trials, runs, hosts and groups."""
+    trials = [[[[_Unit(value) for value in run] for run in host] for host in group] for group in groups]
+    runs = [[[_mean_of_units(run) for run in host] for host in group] for group in trials]
+    hosts = [[_mean_of_units(host) for host in group] for group in runs]
     return (
-        trial,
-        run,
-        _Stratum(
-            statistics.variance(map(statistics.fmean, means)),
-            len(groups) - 1,
-            statistics.fmean(1 / len(host) for host in groups),
-            statistics.fmean(part / len(host) for part, host in zip(parts, groups, strict=True)),
-        ),
+        _stratum([run for group in trials for host in group for run in host]),
+        _stratum([host for group in runs for host in group]),
+        _stratum(hosts),
+        _stratum([[_mean_of_units(group) for group in hosts]]),
     )
 
 
-def _components(trial: _Stratum, run: _Stratum, host: _Stratum) -> tuple[float | None, float | None, float | None]:
-    """Return the variance components of trials, runs and hosts; None for a level that is not repeated."""
-    own = trial.variance if trial.freedom else None
-    of_run = max(0.0, run.variance - run.of_trials * trial.variance) if run.freedom else None
-    if not host.freedom or (own is None and of_run is None):
-        return own, of_run, None
-    return own, of_run, max(0.0, host.variance - host.of_runs * (of_run or 0.0) - host.of_trials * trial.variance)
+def _mean_of_units(units: Sequence[_Unit]) -> _Unit:
+    """Return the unweighted mean of some units of one level as a unit of the next."""
+    count = len(units)
+    below = zip(*(unit.parts for unit in units), strict=True)
+    parts = (*(statistics.fmean(own) / count for own in below), 1 / count)
+    return _Unit(statistics.fmean(unit.mean for unit in units), parts)
 
 
-def _intraclass(trial: _Stratum, run: _Stratum, host: _Stratum) -> tuple[float | None, float | None, float | None]:
+def _stratum(families: Sequence[Sequence[_Unit]]) -> _Stratum:
+    """Return the stratum of a level; a family is the units within one unit of the next level."""
+    repeated = [family for family in families if len(family) > 1]
+    if not repeated:
+        return _Stratum(parts=(0.0,) * next(len(unit.parts) for family in families for unit in family))
+    variance, freedom = _pooled([(statistics.variance(one.mean for one in own), len(own) - 1) for own in repeated])
+    weights = [len(family) - 1 for family in repeated]
+    parts = zip(*([statistics.fmean(one) for one in _columns(family)] for family in repeated), strict=True)
+    return _Stratum(variance, freedom, tuple(statistics.fmean(own, weights) for own in parts))
+
+
+def _columns(family: Sequence[_Unit]) -> "Iterable[tuple[float, ...]]":
+    return zip(*(unit.parts for unit in family), strict=True)
+
+
+def _components(strata: Sequence[_Stratum]) -> list[float | None]:
+    """Return the variance components of the levels; None for one that is not repeated.
+
+    A level above sessions is not known either if none below it is: its variance would be that of all of them.
+    """
+    found: list[float | None] = []
+    for stratum in strata:
+        own = max(0.0, stratum.variance - stratum.below([one or 0.0 for one in found]))
+        separate = len(found) < 2 or any(one is not None for one in found)
+        found.append(own if stratum.freedom and separate else None)
+    return found
+
+
+def _intraclass(strata: Sequence[_Stratum]) -> tuple[float | None, float | None, float | None]:
     """Return the intraclass correlation of trials on a host, and its 95 % interval.
 
     With one run a host it is the F interval: exact for equal numbers of trials (Searle 1971, 9.8), and with the
     harmonic mean of unequal ones that of Thomas and Hultquist (1978). With several, the quantiles of the correlation
     over _components_drawn(); without runs these are the F interval.
     """
-    *below, between = _components(trial, run, host)
+    trial, run, host = strata
+    *below, between = _components(strata)
     whole = sum(part or 0.0 for part in (*below, between))
     if between is None or not whole:
         return None, None, None
@@ -208,25 +237,24 @@ def _intraclass(trial: _Stratum, run: _Stratum, host: _Stratum) -> tuple[float |
     if not run.freedom:
         if not trial.variance:
             return icc, None, None
-        ratio, size = host.variance / (host.of_trials * trial.variance), 1 / host.of_trials
+        ratio, size = host.variance / (host.parts[0] * trial.variance), 1 / host.parts[0]
         quantiles = special.fdtri(host.freedom, trial.freedom, [(1 + CONFIDENCE) / 2, (1 - CONFIDENCE) / 2])
         low, high = (max(0.0, (ratio / edge - 1) / (ratio / edge - 1 + size)) for edge in map(float, quantiles))
         return icc, low, high
-    trials, runs, hosts = _components_drawn(trial, run, host)
+    trials, runs, hosts = _components_drawn(strata)
     low, high = np.quantile(hosts / (hosts + runs + trials), [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
     return icc, float(low), float(high)
 
 
-def _components_drawn(trial: _Stratum, run: _Stratum, host: _Stratum) -> "tuple[Numbers, Numbers, Numbers]":
+def _components_drawn(strata: Sequence[_Stratum]) -> "list[Numbers]":
     """Return draws of the components over the distribution that each mean square leaves for its expectation.
 
     It is a multiple of 1 / chi-square (generalised interval, Burdick, Borror and Montgomery 2005).
     """
-    scales = _scales(trial.freedom, run.freedom, host.freedom)
-    trials, runs, hosts = (one.variance * scale for one, scale in zip((trial, run, host), scales, strict=True))
-    runs = np.maximum(0.0, runs - run.of_trials * trials)
-    hosts = np.maximum(0.0, hosts - host.of_runs * runs - host.of_trials * trials)
-    return trials, runs, hosts
+    drawn: list[Numbers] = []
+    for stratum, scale in zip(strata, _scales(*(one.freedom for one in strata)), strict=True):
+        drawn.append(np.maximum(0.0, stratum.variance * scale - stratum.below(drawn)))
+    return drawn
 
 
 _DRAWS = 10_000

@@ -2,7 +2,7 @@
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from app.comparison.estimates import FEWEST_TRIALS
@@ -15,6 +15,7 @@ from app.comparison.power import (
     error_parts,
     least_detectable,
 )
+from app.comparison.variance import VarianceComponent
 from app.comparison.verdicts import FEWEST, Level
 from app.plans.plan import DAY
 from app.ranking.candidates import Price
@@ -147,6 +148,15 @@ class NoiseEstimate:
 
     found: NestedVariance
     upper: NestedVariance
+
+    @classmethod
+    def of(cls, components: Sequence[VarianceComponent]) -> "NoiseEstimate":
+        """Return the estimate of the components of trials, sessions and hosts, the first three."""
+        trial, session, host = components[:3]
+        return cls(
+            NestedVariance(trial.variance or 0.0, session.variance, host.variance),
+            NestedVariance(trial.upper or 0.0, session.upper, host.upper),
+        )
 
 
 def costed(noise: NoiseEstimate, design: SampleDesign, request: SampleSizeRequest) -> CostedDesign | None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from app.comparison.comparison import CompareError
-from app.comparison.power import NestedVariance, SampleDesign
+from app.comparison.power import SampleDesign
 from app.comparison.sides import Counted, Key, Side, StepHosts, refuse_duets, refuse_repeated
 from app.comparison.variance import HOST, RUN, VarianceComponent, components_of
 from app.margins import Margin, Margins
@@ -50,11 +50,7 @@ class Pilot:
     @property
     def noise(self) -> NoiseEstimate:
         """The variances and their upper limits."""
-        trial, session, host = self.components
-        return NoiseEstimate(
-            NestedVariance(trial.variance or 0.0, session.variance, host.variance),
-            NestedVariance(trial.upper or 0.0, session.upper, host.upper),
-        )
+        return NoiseEstimate.of(self.components)
 
     def component(self, name: str) -> VarianceComponent:
         """Return the component of a level."""

@@ -1,0 +1,125 @@
+"""Changes between two fleet studies: levels of groups and hosts, hosts new and gone, lemons new and healed."""
+
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from app.comparison.estimates import ERROR, Ratio, beyond_p, holm, paired_ratio_of, ratio_of
+from app.comparison.verdicts import FEWEST, Level
+from app.fleet.lemons import Lemon, find_lemons
+from app.fleet.study import FleetMetric, Group, session_means
+from suites.quantities import count_text
+from suites.vocab import Labels, Metric
+
+
+@dataclass(frozen=True, slots=True)
+class FleetChange:
+    """The ratio of a group, or of a host of it, to the previous study; `host` is empty for the group.
+
+    `p_adjusted` is the p-value against a ratio within the margin, with Holm's correction for all changes. With a
+    `reason` there was too little to test, and it is 1.
+    """
+
+    group: str
+    host: str
+    step: str
+    metric: Metric
+    labels: Labels
+    ratio: Ratio
+    paired: bool
+    p_adjusted: float = 1.0
+    reason: str = ""
+
+    @property
+    def changed(self) -> bool:
+        """Whether a change beyond the margin is shown."""
+        return self.p_adjusted < ERROR
+
+
+@dataclass(frozen=True, slots=True)
+class FleetChanges:
+    """All changes of groups and hosts, hosts only in one study, and lemons only in one.
+
+    A healed lemon was measured again and is none; lemons of hosts that are gone are neither healed nor kept.
+    """
+
+    every: tuple[FleetChange, ...]
+    new_hosts: tuple[str, ...]
+    gone_hosts: tuple[str, ...]
+    new_lemons: tuple[Lemon, ...]
+    healed_lemons: tuple[Lemon, ...]
+
+    @property
+    def changed(self) -> tuple[FleetChange, ...]:
+        """The changes that are shown, the largest first."""
+        found = [one for one in self.every if one.changed]
+        return tuple(sorted(found, key=lambda one: -max(one.ratio.value, 1 / one.ratio.value)))
+
+
+def changes_since(previous: Sequence[FleetMetric], current: Sequence[FleetMetric]) -> FleetChanges:
+    """Return what changed between two studies, by the metrics that both have.
+
+    A group is compared by the geometric means of its hosts, in pairs if most hosts are in both studies: a claim needs
+    FEWEST of Level.HOST. A host is compared by those of its sessions, FEWEST of Level.SESSION: sessions of one moment
+    are not evidence of a lasting change. Welch's or Student's test on logarithms against the margin of the metric.
+    """
+    before = {one.key: one for one in previous}
+    pairs = [(before[one.key], one) for one in current if one.key in before]
+    tests = [test for old, new in pairs for test in _tests(old, new)]
+    p_values = [1.0 if change.reason else beyond_p(change.ratio, margin) for change, margin in tests]
+    testable = [index for index, (change, _) in enumerate(tests) if not change.reason]
+    corrected = dict(zip(testable, holm([p_values[index] for index in testable]), strict=True))
+    every = tuple(_with_p(change, corrected.get(index, 1.0)) for index, (change, _) in enumerate(tests))
+    old_hosts, new_hosts = _hosts(previous), _hosts(current)
+    old_lemons, new_lemons = ({one.key: one for one in find_lemons(side).lemons} for side in (previous, current))
+    measured = {(host, *one.key) for one in current for group in one.groups.values() for host in group}
+    return FleetChanges(
+        every,
+        tuple(host for host in new_hosts if host not in old_hosts),
+        tuple(host for host in old_hosts if host not in new_hosts),
+        tuple(one for key, one in new_lemons.items() if key not in old_lemons),
+        tuple(one for key, one in old_lemons.items() if key not in new_lemons and key[:-1] in measured),
+    )
+
+
+def _hosts(study: Sequence[FleetMetric]) -> list[str]:
+    return list(dict.fromkeys(host for one in study for group in one.groups.values() for host in group))
+
+
+def _tests(old: FleetMetric, new: FleetMetric) -> Iterator[tuple[FleetChange, float]]:
+    """Yield the comparisons of the groups and hosts of two studies of a metric, with the margin."""
+    for name, group in new.groups.items():
+        if name not in old.groups:
+            continue
+        before = old.groups[name]
+        yield _change(new, name, "", (_means(group), _means(before)), Level.HOST), new.margin
+        for host in group:
+            if host in before:
+                sides = session_means(group[host]), session_means(before[host])
+                yield _change(new, name, host, sides, Level.SESSION), new.margin
+
+
+def _means(group: Group) -> dict[str, float]:
+    return {host: statistics.geometric_mean(session_means(sessions).values()) for host, sessions in group.items()}
+
+
+def _change(
+    one: FleetMetric, group: str, host: str, sides: tuple[Mapping[str, float], Mapping[str, float]], level: Level
+) -> FleetChange:
+    """Return the change of the units of `level`; hosts in pairs if most of them are on both sides."""
+    ours, theirs = sides
+    shared = [name for name in ours if name in theirs]
+    paired = level is Level.HOST and len(shared) >= FEWEST[level] and 3 * len(shared) >= len(ours) + len(theirs)
+    if paired:
+        ratio = paired_ratio_of([ours[name] for name in shared], [theirs[name] for name in shared])
+        fewest = len(shared)
+    else:
+        ratio = ratio_of(list(ours.values()), list(theirs.values()))
+        fewest = min(len(ours), len(theirs))
+    found = Ratio(1.0, reason=ratio) if isinstance(ratio, str) else ratio
+    few = f"{count_text(fewest, level)}, a change needs {FEWEST[level]}" if fewest < FEWEST[level] else found.reason
+    return FleetChange(group, host, one.step, one.metric, one.labels, found, paired, reason=few)
+
+
+def _with_p(change: FleetChange, p_adjusted: float) -> FleetChange:
+    return replace(change, p_adjusted=p_adjusted)

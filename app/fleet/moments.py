@@ -1,0 +1,110 @@
+"""Effects of a moment that all hosts of a fleet share: sessions of one name, crossed with hosts."""
+
+import math
+import statistics
+from dataclasses import dataclass, replace
+
+from app.centres import student
+from app.comparison.estimates import ERROR, FEWEST_HOSTS, Ratio, holm
+from app.comparison.sentences import change_text
+from app.fleet.study import FleetMetric, Sessions, session_means
+from app.numeric import Numbers, np, special
+
+
+@dataclass(frozen=True, slots=True)
+class MomentEffect:
+    """The session `session` of `hosts` hosts relative to their other sessions: ratio with its 95 % interval.
+
+    `p_adjusted` is the p-value of no effect, with Holm's correction for all sessions.
+    """
+
+    session: str
+    hosts: int
+    ratio: float
+    low: float
+    high: float
+    p_adjusted: float
+
+    @property
+    def significant(self) -> bool:
+        """Whether the effect is shown at the family-wise error of 5 %."""
+        return self.p_adjusted < ERROR
+
+    @property
+    def text(self) -> str:
+        """The effect as a line: ``session 2, all hosts: −4.1 % (95 % CI −4.7 to −3.5 %)``."""
+        return f"session {self.session}, all hosts: {change_text(Ratio(self.ratio, self.low, self.high))}"
+
+
+def moment_effects(one: FleetMetric) -> tuple[MomentEffect, ...]:
+    """Return the effect of each session that at least FEWEST_HOSTS hosts share, in the order of the names.
+
+    Two-way model of the logarithms of session means, host + moment, by least squares after subtracting the mean of
+    each host (Searle, Casella and McCulloch 1992, 5.4), so that missing sessions are no bias. Each moment is compared
+    with the mean of the others by Student's t. Empty for fewer than two such sessions, or without residual freedom.
+    """
+    values = {(group, host): {name: math.log(mean) for name, mean in session_means(sessions).items()}
+              for group, hosts in one.groups.items() for host, sessions in hosts.items()}  # fmt: skip
+    counts: dict[str, int] = {}
+    for own in values.values():
+        for name in own:
+            counts[name] = counts.get(name, 0) + 1
+    names = [name for name, count in counts.items() if count >= FEWEST_HOSTS]
+    shared = [found for own in values.values() if len(found := {k: v for k, v in own.items() if k in names}) > 1]
+    freedom = sum(len(own) - 1 for own in shared) - (len(names) - 1)
+    if len(names) < 2 or len(shared) < FEWEST_HOSTS or freedom < 2:
+        return ()
+    design, response = (np.concatenate(parts) for parts in zip(*(_rows(own, names) for own in shared), strict=True))
+    inverse = np.linalg.pinv(design.T @ design)
+    effects = inverse @ design.T @ response
+    rest = response - design @ effects
+    variance = max(float(rest @ rest) / freedom, 1e-24)
+    contrasts = [_effect(index, effects, variance * inverse, freedom) for index in range(len(names))]
+    p_values = [contrast[-1] for contrast in contrasts]
+    corrected = holm(p_values) if len(names) > 2 else p_values  # of two moments, one test is the other
+    return tuple(
+        MomentEffect(name, counts[name], math.exp(middle), math.exp(low), math.exp(high), p)
+        for name, (middle, low, high, _), p in zip(names, contrasts, corrected, strict=True)
+    )
+
+
+def _rows(own: dict[str, float], names: list[str]) -> "tuple[Numbers, Numbers]":
+    """Return the design and the response of a host, each minus its mean."""
+    design = np.array([[float(name == column) for column in names] for name in own])
+    response = np.array(list(own.values()))
+    return design - design.mean(axis=0), response - response.mean()
+
+
+def _effect(index: int, effects: Numbers, covariance: Numbers, freedom: int) -> tuple[float, float, float, float]:
+    """Return the difference of a moment from the mean of the others with its interval and p-value."""
+    contrast = np.full(len(effects), -1 / (len(effects) - 1))
+    contrast[index] = 1
+    middle, error = float(contrast @ effects), math.sqrt(float(contrast @ covariance @ contrast))
+    reach = student(freedom) * error
+    return middle, middle - reach, middle + reach, 2 * float(special.stdtr(freedom, -abs(middle) / error))
+
+
+def without_moments(one: FleetMetric, found: tuple[MomentEffect, ...]) -> FleetMetric:
+    """Return the metric without the effects of its moments: session means as deviations from their host alone.
+
+    The mean of a host keeps its value. The deviations are scaled by the freedom that the estimated effects take.
+    """
+    effects = {each.session: math.log(each.ratio) * (len(found) - 1) / len(found) for each in found}
+    hosts = sum(len(group) for group in one.groups.values())
+    scale = math.sqrt(hosts / (hosts - 1))
+    groups = {
+        name: {host: _corrected(sessions, effects, scale) for host, sessions in group.items()}
+        for name, group in one.groups.items()
+    }
+    return replace(one, groups=groups)
+
+
+def _corrected(host: Sessions, effects: dict[str, float], scale: float) -> dict[str, list[float]]:
+    logs = {name: math.log(mean) for name, mean in session_means(host).items()}
+    middle = statistics.fmean(logs.values())
+    kept = {name: value - effects.get(name, 0.0) for name, value in logs.items()}
+    own = statistics.fmean(kept.values())
+    return {
+        name: [value * math.exp(middle + scale * (kept[name] - own) - logs[name]) for value in trials]
+        for name, trials in host.items()
+    }
