@@ -17,15 +17,16 @@ from suites.vocab import Metric, Sample
 class ChartMark(StrEnum):
     """The style of a series.
 
-    LINE joins its points, STEPS holds each value until the next, BARS span from point to point, DOTS are points,
-    HEAT fills cells with an intensity by weight. `low` and `high` of a series are drawn as a shaded band of lines and
-    steps, and as whiskers of bars and dots.
+    LINE joins its points, STEPS holds each value until the next, BARS span from point to point, DOTS are points, POINTS
+    small ones without whiskers, HEAT fills cells with an intensity by weight. `low` and `high` of a series are drawn as
+    a shaded band of lines and steps, and as whiskers of bars and dots.
     """
 
     LINE = "line"
     STEPS = "steps"
     BARS = "bars"
     DOTS = "dots"
+    POINTS = "points"
     HEAT = "heat"
 
 

@@ -43,7 +43,7 @@ WORSE, BETTER = "worse", "better"
 
 
 class LemonKind(StrEnum):
-    """What differs: the level of an instance, or the spread of its trials over all sessions."""
+    """What differs: the level of an instance, or the spread of its trials within sessions."""
 
     LEVEL = "level"
     SPREAD = "spread"
@@ -51,8 +51,9 @@ class LemonKind(StrEnum):
 
 TAILS = {LemonKind.LEVEL: LEVEL_TAIL, LemonKind.SPREAD: SPREAD_TAIL}
 
-ERROR_SHARES = {LemonKind.LEVEL: 0.8, LemonKind.SPREAD: 0.2}
-"""Shares of the kinds in the family-wise error: tests of spreads cost those of levels little."""
+ERROR_SHARES = {(LemonKind.LEVEL, WORSE): 0.75, (LemonKind.LEVEL, BETTER): 0.05, (LemonKind.SPREAD, WORSE): 0.2}
+"""Shares of the claims in the family-wise error; each is a one-sided test. An instance that is better than the others
+is worth a note, and costs the search for lemons little."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +132,11 @@ class _Family:
     kind: LemonKind
     scores: Mapping[str, Sequence[HostScore]]
 
+    def claim(self, distance: RobustDistance) -> tuple[LemonKind, str]:
+        """Return the kind and the direction of a distance: more spread is worse."""
+        less_is_worse = self.kind is LemonKind.LEVEL and self.one.metric.better is Better.HIGHER
+        return self.kind, WORSE if (distance.value < 0) is less_is_worse else BETTER
+
     def matters(self, distance: RobustDistance) -> bool:
         """Return whether a level is beyond the margin of the metric, and a spread moves trials beyond it."""
         ratio = math.exp(min(distance.value, 700.0))
@@ -154,25 +160,29 @@ def find_lemons(metrics: Sequence[FleetMetric]) -> LemonSearch:
         parts = [_parts(family, own) for family, own in zip(families, known, strict=True)]
         tests = [(number, distance) for number, own in enumerate(known)
                  for distance in robust_distances(parts[number], own, TAILS[families[number].kind])]  # fmt: skip
-        corrected = _corrected([(families[number].kind, distance.p) for number, distance in tests])
+        corrected = _corrected([(families[number].claim(distance), distance.p) for number, distance in tests])
         new = {(number, distance.host): (distance, p) for (number, distance), p in zip(tests, corrected, strict=True)
                if p < ERROR and families[number].matters(distance)}  # fmt: skip
-        if new.keys() <= found.keys():
+        complete, found = new.keys() <= found.keys(), found | new
+        if complete:
             break
-        found |= new
     outliers = [_lemon(families[number], distance, p) for (number, _), (distance, p) in found.items()]
     outliers.sort(key=lambda one: (not one.is_worse, one.kind, -abs(math.log(one.ratio))))
     populations = [each for family, own in zip(families, known, strict=True) for each in _populations(family, own)]
     return LemonSearch(tuple(outliers), tuple(populations), tuple(_untested(families, parts)), len(tests))
 
 
-def _corrected(tests: Sequence[tuple[LemonKind, float]]) -> list[float]:
-    """Return the p-values of tests of some kinds, corrected by Holm's method within the kind's share of the error."""
-    found = [0.0] * len(tests)
-    for kind, share in ERROR_SHARES.items():
-        own = [index for index, (each, _) in enumerate(tests) if each is kind]
-        for index, p in zip(own, holm([tests[index][1] for index in own]), strict=True):
-            found[index] = min(1.0, p / share)
+def _corrected(tests: Sequence[tuple[tuple[LemonKind, str], float]]) -> list[float]:
+    """Return the p-values of claims, from two-sided ones, by Holm's method within the share of each claim.
+
+    Of each claim there are as many one-sided tests as of its kind; those of hosts on the other side have no evidence.
+    """
+    found = [1.0] * len(tests)
+    for claim, share in ERROR_SHARES.items():
+        own = [index for index, (each, _) in enumerate(tests) if each[0] is claim[0]]
+        one_sided = [tests[index][1] / 2 if tests[index][0] == claim else 1.0 for index in own]
+        for index, p in zip(own, holm(one_sided), strict=True):
+            found[index] = min(found[index], p / share)
     return found
 
 
@@ -196,10 +206,14 @@ def level_scores(group: Group) -> list[HostScore]:
 
 
 def _spread_scores(group: Group) -> list[HostScore]:
-    """Return the logarithms of the deviation scores of the hosts that have one above zero."""
+    """Return the logarithms of the deviation scores of hosts, of the ratios of trials to the median of their session.
+
+    Hosts without a score, or of zero, are left out.
+    """
     found = []
     for host, sessions in group.items():
-        score = deviation_score([[value for trials in sessions.values() for value in trials]])
+        ratios = [value / statistics.median(trials) for trials in sessions.values() for value in trials]
+        score = deviation_score([ratios])
         if score is not None and score.mean > 0:
             found.append(HostScore(host, math.log(score.mean), score.error / score.mean**2))
     return found
@@ -249,10 +263,9 @@ def _lemon(family: _Family, distance: RobustDistance, p_adjusted: float) -> Lemo
     )
     reach = student(distance.others - 1) * error
     ratio, low, high = (math.exp(distance.value + side * reach) for side in (0, -1, 1))
-    worse = ratio > 1 if family.kind is LemonKind.SPREAD else (ratio < 1) is (one.metric.better is Better.HIGHER)
     return Lemon(
         distance.host, group, one.step, one.metric, one.labels, ratio, low, high, p_adjusted, family.kind,
-        WORSE if worse else BETTER, len(sessions), sum(map(len, sessions.values())), distance.others,
+        family.claim(distance)[1], len(sessions), sum(map(len, sessions.values())), distance.others,
         math.exp(own.value - distance.value),
     )  # fmt: skip
 

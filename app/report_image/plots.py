@@ -386,6 +386,9 @@ def _draw_series(axes: Axes, series: ChartSeries, across: float, upward: float) 
         return
     xs, ys = [x / across for x in series.xs], [y / upward for y in series.ys]
     steps = series.mark is not ChartMark.LINE
+    if series.mark is ChartMark.POINTS:
+        axes.plot(xs, ys, "o", color=colour, markersize=2.2, alpha=0.7, zorder=3)
+        return
     if series.mark is ChartMark.DOTS:
         axes.plot(xs, ys, "o", color=colour, markersize=4.5, zorder=5)
         for x, y, low, high in series.whiskers():

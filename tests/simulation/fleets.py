@@ -34,7 +34,7 @@ SHAPES: Mapping[str, Shape] = {
 class SimulatedFleet:
     """The design and the standard deviations of logarithms; `correlated` is the autocorrelation of trials.
 
-    With `uneven`, hosts have different numbers of trials, and some lack a session.
+    With `uneven`, hosts have different numbers of trials, and some lack a session; `heavy_trials` have tails as t3.
     """
 
     types: int = 1
@@ -48,6 +48,7 @@ class SimulatedFleet:
     shape: str = "normal"
     correlated: float = 0.0
     uneven: bool = False
+    heavy_trials: bool = False
     moments: Sequence[float] = field(default=())
 
 
@@ -79,6 +80,7 @@ def _sessions(rng: np.random.Generator, plan: SimulatedFleet, own: float, noise:
         count = plan.trials + (int(rng.integers(0, 4)) if plan.uneven else 0)
         level = own + plan.session * rng.normal() + (plan.moments[number] if plan.moments else 0.0)
         trials = autoregressive(rng, count, plan.correlated) if plan.correlated else rng.normal(size=count)
+        trials = rng.standard_t(3, size=count) / 3**0.5 if plan.heavy_trials else trials
         if not (plan.uneven and number and rng.random() < 0.2):
             found[str(number + 1)] = [float(value) for value in 1000 * np.exp(level + noise * plan.trial * trials)]
     return found

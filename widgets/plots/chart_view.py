@@ -81,6 +81,7 @@ def frame_of(chart: Chart, area: QRectF) -> Frame:
 
 _RIGHT = 12
 _DOT = 3.5
+_RADII = {ChartMark.DOTS: _DOT, ChartMark.POINTS: 1.5}
 _ROW = 22
 """Height of a named row in pixels."""
 
@@ -254,9 +255,9 @@ def colour_of(series: ChartSeries) -> QColor:
 def _draw_key(painter: QPainter, series: ChartSeries, left: float, middle: float, right: float) -> None:
     """Draw a legend entry from `left` to `right` at most."""
     painter.setPen(_pen(series, 2))
-    if series.mark is ChartMark.DOTS:
+    if radius := _RADII.get(series.mark):
         painter.setBrush(colour_of(series))
-        painter.drawEllipse(QPointF(left + 8, middle), _DOT, _DOT)
+        painter.drawEllipse(QPointF(left + 8, middle), radius, radius)
     else:
         painter.drawLine(QPointF(left, middle), QPointF(left + 16, middle))
     painter.setPen(QColor(palette().text))
@@ -307,8 +308,8 @@ def _draw_series(painter: QPainter, frame: Frame, series: ChartSeries) -> None:
     if series.mark is ChartMark.HEAT:
         _draw_heat(painter, frame, series)
         return
-    if series.mark is ChartMark.DOTS:
-        _draw_dots(painter, frame, series)
+    if radius := _RADII.get(series.mark):
+        _draw_dots(painter, frame, series, radius)
         return
     stepped = series.mark is not ChartMark.LINE
     _draw_shade(painter, frame, series, stepped=stepped)
@@ -324,14 +325,14 @@ def _draw_series(painter: QPainter, frame: Frame, series: ChartSeries) -> None:
     painter.drawPolyline(QPolygonF(line))
 
 
-def _draw_dots(painter: QPainter, frame: Frame, series: ChartSeries) -> None:
+def _draw_dots(painter: QPainter, frame: Frame, series: ChartSeries, radius: float) -> None:
     painter.setPen(_pen(series, 1.4))
     for x, y, low, high in series.whiskers():
         ends = ((low, y), (high, y)) if series.across else ((x, low), (x, high))
         painter.drawLine(frame.point(*ends[0]), frame.point(*ends[1]))
     painter.setBrush(colour_of(series))
     for x, y in zip(series.xs, series.ys, strict=True):
-        painter.drawEllipse(frame.point(x, y), _DOT, _DOT)
+        painter.drawEllipse(frame.point(x, y), radius, radius)
 
 
 def _draw_shade(painter: QPainter, frame: Frame, series: ChartSeries, *, stepped: bool) -> None:
