@@ -1,0 +1,183 @@
+"""Hosts found in a source: valid names, addresses and texts, or the reason why a host is skipped."""
+
+import ipaddress
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from app.fleet.inventory import LONGEST_GROUP, LONGEST_TEXT, HostAttributes, InventoryError, checked_attributes
+from app.hosts.hosts import HostEntry
+from app.plans.plan import LOCAL
+from remote.ssh.destination import is_port
+from suites.quantities import listed
+
+LONGEST_ADDRESS = 255
+"""The limit of DNS names."""
+
+MOST_NAMED = 5
+"""Hosts that a note names."""
+
+NO_ADDRESS = "no address"
+
+_ADDRESS = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+_NAME = re.compile(r"[^\s\-!*?=:,/\"'\\][^\s!*?=:,/\"'\\]*")
+_USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@\\-]*\$?")
+_JUMP = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@:,%\[\]-]*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatedHost:
+    """A host as a source states it. `fallback` names it if `name` is empty, invalid or that of several hosts.
+
+    `problem` is why it is skipped.
+    """
+
+    name: str
+    fallback: str = ""
+    address: str = ""
+    port: object = None
+    user: str = ""
+    identity_file: str = ""
+    jump: str = ""
+    attributes: HostAttributes = field(default_factory=HostAttributes)
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundHost:
+    """A host of a source that can be saved, or `problem`: why it is skipped."""
+
+    entry: HostEntry
+    attributes: HostAttributes
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundInventory:
+    """The hosts of a source in its order, and notes on what was left out."""
+
+    hosts: tuple[FoundHost, ...]
+    notes: tuple[str, ...] = ()
+
+
+def found_inventory(stated: Iterable[StatedHost], notes: Iterable[str] = ()) -> FoundInventory:
+    """Return the hosts with valid names; the names of several are numbered."""
+    stated = list(stated)
+    used = Counter(one.name for one in stated if not one.problem)
+    names: set[str] = {LOCAL}
+    hosts = []
+    for one in stated:
+        usable = is_name(one.name) and (used[one.name] <= 1 or not one.fallback)
+        name = one.name if usable else valid_name(one.fallback or one.name)
+        found = _found(one, name)
+        if not found.problem:
+            found = replace(found, entry=replace(found.entry, name=_free(name, names)))
+            names.add(found.entry.name)
+        hosts.append(_without_own_name(found))
+    return FoundInventory(tuple(hosts), tuple(notes))
+
+
+def _found(stated: StatedHost, name: str) -> FoundHost:
+    entry, problem = HostEntry(name, host_name=stated.address or None), stated.problem
+    port = str(stated.port) if stated.port not in {None, ""} else ""
+    faults = {
+        NO_ADDRESS: not stated.address,
+        f"“{stated.address[:60]}” is not an address": not is_address(stated.address),
+        f"“{port[:20]}” is not a port": bool(port) and not is_port(port),
+        f"“{stated.user[:60]}” is not a user name": bool(stated.user) and not _USER.fullmatch(stated.user),
+        f"“{stated.jump[:60]}” is not a jump host": bool(stated.jump) and not _JUMP.fullmatch(stated.jump),
+        "the name of the key file has control characters": not stated.identity_file.isprintable(),
+    }
+    problem = problem or next((text for text, wrong in faults.items() if wrong), "")
+    attributes = stated.attributes
+    try:
+        attributes = checked_attributes(name, attributes)
+    except InventoryError as error:
+        problem = problem or error.message.rstrip(".")
+    if not problem:
+        entry = replace(
+            entry,
+            port=int(port) if port and int(port) != SSH_PORT else None,
+            user=stated.user or None,
+            identity_file=stated.identity_file or None,
+            jump=stated.jump or None,
+        )
+    return FoundHost(entry, attributes, problem)
+
+
+SSH_PORT = 22
+
+
+def _without_own_name(found: FoundHost) -> FoundHost:
+    """Return a host without an address that is its name."""
+    same = found.entry.host_name == found.entry.name
+    return replace(found, entry=replace(found.entry, host_name=None)) if same else found
+
+
+def _free(name: str, names: set[str]) -> str:
+    number, free = 1, name
+    while free in names:
+        number += 1
+        free = f"{name}-{number}"
+    return free
+
+
+def is_name(text: str) -> bool:
+    """Return whether a text can be the name of a host: not confused with an option, a pattern or KEY=VALUE."""
+    return len(text) <= LONGEST_TEXT and text.isprintable() and _NAME.fullmatch(text) is not None and text != LOCAL
+
+
+def valid_name(text: str) -> str:
+    """Return a text as the name of a host, with a dash for what it must not have."""
+    shown = "".join(character if character.isprintable() else "-" for character in text[:LONGEST_TEXT])
+    return re.sub(r"[\s!*?=:,/\"'\\]+", "-", shown).strip("-") or "host"
+
+
+def is_address(text: str) -> bool:
+    """Return whether a text is an IP address or a host name."""
+    if len(text) > LONGEST_ADDRESS:
+        return False
+    return is_ip_address(text) or (_ADDRESS.fullmatch(text) is not None)
+
+
+def is_ip_address(text: str) -> bool:
+    """Return whether a text is an IPv4 or IPv6 address."""
+    with suppress(ValueError):
+        ipaddress.ip_address(text)
+        return text.isascii()
+    return False
+
+
+def text_of(value: Any) -> str:
+    """Return a text, number or whole number as a printable text of at most LONGEST_TEXT; empty for anything else."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return ""
+    return "".join(filter(str.isprintable, str(value)))[:LONGEST_TEXT].strip()
+
+
+def last_part(value: Any) -> str:
+    """Return the last part of a URL: ``e2-small`` of ``https://…/machineTypes/e2-small``."""
+    return text_of(value.rpartition("/")[2]) if isinstance(value, str) else text_of(value)
+
+
+def groups_of(*texts: str) -> tuple[str, ...]:
+    """Return the texts as names of groups; empty ones are left out."""
+    return tuple(dict.fromkeys(valid_name(text)[:LONGEST_GROUP] for text in texts if text))
+
+
+def chosen_address(public: str, private: str, *, prefer_private: bool) -> str:
+    """Return the public address, else the private one; with `prefer_private` the other way round."""
+    return (private or public) if prefer_private else (public or private)
+
+
+def note_on(what: str, hosts: Sequence[str]) -> list[str]:
+    """Return a note on what was left out of hosts; none without hosts."""
+    return [f"{what}: {listed(hosts, MOST_NAMED)}."] if hosts else []
+
+
+def first_of(values: Mapping[str, Any], keys: Iterable[str]) -> str:
+    """Return the first text of some keys, empty if there is none."""
+    return next((text for key in keys if (text := text_of(values.get(key)))), "")
