@@ -19,8 +19,8 @@ class HostAttributes:
     launched: str = ""
     instance_id: str = ""
     storage: str = ""
-    link: str = ""
     groups: tuple[str, ...] = ()
+    link: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,12 @@ from remote.errors import ConnectError, ConnectOutcome
 from suites.errors import BenchwrightError
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping, Sequence
+    from collections.abc import Generator, Iterable, Mapping, Sequence
 
+    from app.fleet.facts_reading import Reading
     from app.fleet.inventory import SavedInventory
+    from app.fleet.inventory_import import ImportOptions, ImportPreview
+    from app.fleet.inventory_sources.found import FoundInventory
     from app.host_attributes import HostAttributes
     from app.hosts.cloud_limits import SavedCloudLimits
     from app.hosts.hosts import HostEntry, Hosts
@@ -116,15 +119,43 @@ class HostServices(SessionServices):
         except BenchwrightError as error:
             return ConnectReport(name, ConnectOutcome.PROTOCOL, error.message, error.remedy, time.monotonic() - began)
 
-    def facts(self, name: str, asker: Asker, directories: Sequence[str] = (), devices: Sequence[str] = ()) -> Facts:
-        """Read the facts of a host, of the `directories` for disk tests, and of raw `devices`."""
+    def facts(
+        self,
+        name: str,
+        asker: Asker,
+        directories: Sequence[str] = (),
+        devices: Sequence[str] = (),
+        *,
+        watch: bool = True,
+    ) -> Facts:
+        """Read the facts of a host, of the `directories` for disk tests, and of raw `devices`.
+
+        Without `watch`, background load is counted for an instant only.
+        """
         from remote.devices import read_devices
         from remote.probe import read_facts
 
         with closing(self._hosts.connect(name, asker)) as session:
-            facts = read_facts(session, tuple(directories), watch=True)
+            facts = read_facts(session, tuple(directories), watch=watch)
             found = read_devices(session, devices)
         return replace(facts, devices=found, cloud_limits=self._cloud_limits.of(name))
+
+    def facts_of_all(
+        self,
+        hosts: Iterable[str],
+        asker: Asker,
+        directories: Sequence[str] = (),
+        devices: Sequence[str] = (),
+        *,
+        watch: bool = True,
+    ) -> Generator[Reading]:
+        """Read the facts of hosts at once, as facts() does; yield each host with them, or with its error."""
+        from app.fleet.facts_reading import facts_of_all
+
+        def read(name: str, relayed: Asker) -> Facts:
+            return self.facts(name, relayed, directories, devices, watch=watch)
+
+        yield from facts_of_all(hosts, read, asker)
 
     @property
     def cloud_limits(self) -> SavedCloudLimits:
@@ -141,6 +172,18 @@ class HostServices(SessionServices):
         from app.fleet.host_selection import selected
 
         return selected(words, self.hosts(), self._inventory.read())
+
+    def preview_import(self, found: FoundInventory, options: ImportOptions) -> ImportPreview:
+        """Return what an import of hosts changes; raise InventoryError and HostsError for damaged files."""
+        from app.fleet.inventory_import import import_preview
+
+        return import_preview(found, self.hosts(), self._inventory.read(), options)
+
+    def store_import(self, preview: ImportPreview) -> None:
+        """Store the hosts and attributes that an import adds and changes."""
+        self._inventory.put({one.entry.name: one.attributes for one in preview.writes})
+        if entries := [one.entry for one in preview.writes if one.saves]:
+            self._hosts.saved.save(*entries)
 
     def install(self, name: str, command: str, asker: Asker, what: str = "install") -> Generator[str]:
         """Run the command that installs a tool, with the user's consent; yield its output line by line.

@@ -13,6 +13,7 @@ from app.crosscheck.report import AgreementsJson, ProposalJson
 from app.distributions.distribution import DistributionsJson
 from app.events import SettingRestored
 from app.fleet.fleet_json import BoardJson, EstimateJson, StudyJson
+from app.fleet.inventory_json import InventoryImportJson, InventoryJson
 from app.formats import FactsJson, InvestigationJson, PlanJson
 from app.history import HistoryJson
 from app.hosts.hosts import ConnectReport
@@ -87,6 +88,8 @@ _SCHEMAS: Mapping[str, tuple[str, Any]] = {
     "hosts-log": ("Actions on a host", list[LoggedAction]),
     "hosts-restore": ("Restored settings of a host", list[SettingRestored]),
     "hosts-leftovers": ("What runs left on a host", list[Leftover]),
+    "inventory": ("The hosts with their attributes and groups", InventoryJson),
+    "inventory-import": ("What an import of hosts changes", InventoryImportJson),
     "facts-of-hosts": ("The facts of several hosts", list[FactsJson]),
     "queue": ("The queue", QueueJson),
     "fleet": ("The fleet studies", list[StudyJson]),

@@ -4,6 +4,7 @@ import queue
 import secrets
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import wraps
 from pathlib import Path
@@ -27,7 +28,6 @@ from app.cli.common import (
 from app.cli.host_keys import accept_option, trusting_asker
 from app.cli.progress import signals_handled
 from app.cli.prompts import TerminalAsker, agrees, with_asker
-from app.cli.side_by_side import RelayAsker
 from app.events import Event, RunEnded
 from app.fleet.board import BoardRow, off_text
 from app.fleet.estimate import estimate_lines
@@ -45,6 +45,7 @@ from app.fleet_study import (
 )
 from app.plans.plan import MAXIMUM_SEED, with_seed
 from app.plans.validation import MOST_SESSIONS
+from app.relay_asker import RelayAsker, RelayedQuestion
 from app.services import Workstation
 from remote.questions import Asker
 from suites.parameters import parse_duration
@@ -258,21 +259,15 @@ class _StudyEvents:
 
 def carry_on(workstation: Workstation, study: str, asker: Asker, *, quiet: bool) -> None:
     """Run a study until it is over or Ctrl+C stops it; questions are asked on this thread, one at a time."""
-    inbox: queue.Queue[tuple[None, Any]] = queue.Queue()
+    inbox: queue.Queue[RelayedQuestion] = queue.Queue()
     notes = _StudyEvents(workstation.fleet_study(study), quiet=quiet)
-    runner = workstation.fleet_runner(study, RelayAsker(asker, inbox), notes.note)
+    runner = workstation.fleet_runner(study, RelayAsker(asker, inbox.put), notes.note)
     thread = threading.Thread(target=runner.run, name=f"study {study}", daemon=True)
     with signals_handled(runner):
         thread.start()
         while thread.is_alive():
-            try:
-                _, call = inbox.get(timeout=LOOK_EVERY)
-            except queue.Empty:
-                continue
-            try:
-                call.answer = call.ask()
-            finally:
-                call.done.set()
+            with suppress(queue.Empty):
+                inbox.get(timeout=LOOK_EVERY).ask()
 
 
 def print_study(workstation: Workstation, study: str, *, as_json: bool) -> None:

@@ -30,6 +30,7 @@ VERBS = {
     "heatmap": "studies:heatmap",
     "history": "studies:history",
     "hosts": "hosts:hosts",
+    "inventory": "inventory:inventory",
     "investigation": "investigation:investigation",
     "import": "exchange:import_runs",
     "library": "library_maintenance:library",
@@ -62,7 +63,7 @@ VERBS = {
 
 SECTIONS = {
     "Measure": ("quick", "facts", "plan", "check", "run", "gate", "queue", "sessions", "attach", "calibrate"),
-    "Fleets": ("fleet", "worker"),
+    "Fleets": ("inventory", "fleet", "worker"),
     "Hosts": ("hosts",),
     "Results": (
         "list",

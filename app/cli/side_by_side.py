@@ -6,9 +6,9 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import click
 
@@ -31,17 +31,16 @@ from app.events import (
 from app.plans.plan import host_label
 from app.queue.entries import NOT_STARTED, QueueEntry
 from app.queue.run_queue import WaitsAgainError
+from app.relay_asker import RelayAsker, RelayedQuestion
 from app.runs.control import Control
 from app.runs.messages import link_text
 from app.services import Workstation
 from app.verdict.steps import verdict_text
-from remote.questions import Asker, ConsentQuestion, HostKeyQuestion, LocalProgramQuestion, LossQuestion, SecretQuestion
+from remote.questions import Asker
 from suites.errors import BenchwrightError
 from suites.quantities import figure_text
 
 log = logging.getLogger(__name__)
-
-T = TypeVar("T")
 
 LOOK_EVERY = 0.5
 """Seconds between looks at the queue while an entry waits."""
@@ -73,55 +72,6 @@ class QueuedRun:
         """The plan with its hosts: ``fio on web-1 and web-2``."""
         where = f" on {' and '.join(map(host_label, self.entry.plan.hosts))}"
         return self.entry.plan.name.removesuffix(where) + where
-
-
-@dataclass(slots=True)
-class _Call:
-    """A question that the main thread asks for a run's thread."""
-
-    ask: Callable[[], Any]
-    answer: Any = None
-    done: threading.Event = field(default_factory=threading.Event)
-
-
-class RelayAsker(Asker):
-    """Asker of runs on other threads: the main thread asks, one question at a time, and Ctrl+C ends the question."""
-
-    def __init__(self, asker: Asker, inbox: "queue.Queue[Any]") -> None:
-        self._asker, self._inbox = asker, inbox
-        self.attended = asker.attended
-        self.expected_fingerprint = asker.expected_fingerprint
-
-    def host_key(self, question: HostKeyQuestion) -> bool:
-        """Ask whether to trust a host key."""
-        return self._ask(lambda: self._asker.host_key(question))
-
-    def secret(self, question: SecretQuestion) -> str | None:
-        """Ask for a secret."""
-        return self._ask(lambda: self._asker.secret(question))
-
-    def remember(self, question: SecretQuestion) -> bool:
-        """Ask whether to store a secret that has worked."""
-        return self._ask(lambda: self._asker.remember(question))
-
-    def local_program(self, question: LocalProgramQuestion) -> bool:
-        """Ask whether a program may run."""
-        return self._ask(lambda: self._asker.local_program(question))
-
-    def confirm_loss(self, question: LossQuestion) -> str | None:
-        """Ask for the text that confirms data loss."""
-        return self._ask(lambda: self._asker.confirm_loss(question))
-
-    def consent(self, question: ConsentQuestion) -> bool:
-        """Ask for consent to what a plan does."""
-        return self._ask(lambda: self._asker.consent(question))
-
-    def _ask(self, ask: Callable[[], T]) -> T:
-        call = _Call(ask)
-        self._inbox.put((None, call))
-        call.done.wait()
-        answer: T = call.answer
-        return answer
 
 
 class _Controls(Stoppable):
@@ -157,7 +107,7 @@ class SideBySide:
     def __init__(self, workstation: Workstation, asker: Asker, *, quiet: bool) -> None:
         self._workstation = workstation
         self._inbox: queue.Queue[tuple[QueuedRun | None, Any]] = queue.Queue()
-        self._asker = RelayAsker(asker, self._inbox)
+        self._asker = RelayAsker(asker, lambda question: self._inbox.put((None, question)))
         self._board = _Board(live=sys.stderr.isatty() and not quiet, quiet=quiet)
 
     def run(self, entries: Sequence[QueueEntry]) -> list[QueuedRun]:
@@ -219,12 +169,9 @@ class SideBySide:
     def _handle(self, runs: Sequence[QueuedRun]) -> None:
         """Handle what the runs reported within LOOK_EVERY."""
         for run, what in _received(self._inbox):
-            if isinstance(what, _Call):
+            if isinstance(what, RelayedQuestion):
                 self._board.clear()
-                try:
-                    what.answer = what.ask()
-                finally:
-                    what.done.set()  # without an answer the run ends as refused
+                what.ask()
             elif run is not None and isinstance(what, Event):
                 self._note(run, what)
             elif run is not None:

@@ -52,6 +52,12 @@ def selected(words: Sequence[str], entries: Iterable[HostEntry], inventory: Inve
     return found
 
 
+def selected_once(words: Iterable[str], entries: Iterable[HostEntry], inventory: Inventory) -> tuple[str, ...]:
+    """Return the hosts that words without by=KEY select, each once, also if several select it."""
+    choice = _Choice([entry.name for entry in entries], inventory)
+    return _ordered(host for word in words for host in _group(word, choice)[1])
+
+
 def _group(word: str, choice: "_Choice") -> tuple[str, list[str]]:
     """Return the name and the hosts of the group that a word makes."""
     name, mark, parts = word.partition(_NAMED)
@@ -94,18 +100,34 @@ def _refuse_shared(groups: Mapping[str, Sequence[str]]) -> None:
             seen[host] = name
 
 
+def all_groups(names: Iterable[str], inventory: Inventory) -> dict[str, list[str]]:
+    """Return the groups of the attributes of hosts and those of patterns, in natural order, with their hosts."""
+    groups: dict[str, dict[str, None]] = {}
+    hosts = _ordered(names)
+    for host in hosts:
+        for group in inventory.of(host).groups:
+            groups.setdefault(group, {})[host] = None
+    for group, patterns in inventory.groups.items():
+        groups.setdefault(group, {}).update((host, None) for host in hosts if _in_list(patterns, host))
+    return {group: list(_ordered(groups[group])) for group in _ordered(groups)}
+
+
+def members_of(groups: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
+    """Return the groups of each host."""
+    found: dict[str, list[str]] = {}
+    for group, hosts in groups.items():
+        for host in hosts:
+            found.setdefault(host, []).append(group)
+    return found
+
+
 class _Choice:
     """The hosts that can be selected, with their attributes and groups."""
 
     def __init__(self, names: Sequence[str], inventory: Inventory) -> None:
         self._names = dict.fromkeys(names)
         self._inventory = inventory
-        self._groups: dict[str, list[str]] = {}
-        for host in self._names:
-            for group in inventory.of(host).groups:
-                self._groups.setdefault(group, []).append(host)
-        for group, patterns in inventory.groups.items():
-            self._groups.setdefault(group, []).extend(host for host in self._names if _in_list(patterns, host))
+        self._groups = all_groups(names, inventory)
 
     def is_host(self, word: str) -> bool:
         """Return whether a word is the name of one host."""

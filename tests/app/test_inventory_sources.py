@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.fleet.inventory import HostAttributes, InventoryError, checked_attributes
+from app.fleet.inventory import InventoryError, checked_attributes
 from app.fleet.inventory_sources.found import FoundHost, FoundInventory
 from app.fleet.inventory_sources.sources import Source, inventory_in, read_inventory
+from app.host_attributes import HostAttributes
 from app.hosts.hosts import HostEntry, SavedHosts
 from suites.errors import BenchwrightError
 
@@ -138,7 +139,7 @@ def test_hosts_of_a_table() -> None:
         "web-1", host_name="192.0.2.11", port=2222, user="ubuntu", identity_file="~/.ssh/bench", jump="bastion"
     )
     assert first.attributes == HostAttributes(
-        "c5.large", "eu-1a", 0.085, "USD", "ami-1", "2026-10-31T12:00:00+00:00", "i-1", "", ("web", "front")
+        "c5.large", "eu-1a", 0.085, "USD", "ami-1", "2026-10-31T00:00:00+00:00", "i-1", "", ("web", "front")
     )
     assert added(found)["web-2-2"].attributes == HostAttributes(storage="nfs-1")
     assert skipped(found).keys() == {"bad-price", "bad-age", "bad-port", "bad-address", "long"}

@@ -374,7 +374,9 @@ class _Reachable(Workstation):
         self.asked.append(f"test {name} as {type(asker).__name__}")
         return ConnectReport(name, ConnectOutcome.CONNECTED, f"Connected to {name}.", "", 0.02)
 
-    def facts(self, name: str, asker: Asker, directories: object = (), devices: object = ()) -> Facts:
+    def facts(
+        self, name: str, asker: Asker, directories: object = (), devices: object = (), *, watch: bool = True
+    ) -> Facts:
         assert not directories
         assert not devices
         self.asked.append(f"facts {name} as {type(asker).__name__}")

@@ -9,7 +9,6 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from app.fleet.inventory import HostAttributes
 from app.fleet.inventory_sources.found import (
     FoundInventory,
     StatedHost,
@@ -21,6 +20,7 @@ from app.fleet.inventory_sources.found import (
     note_on,
     text_of,
 )
+from app.host_attributes import HostAttributes
 from suites.strict_json import object_in
 
 LONGEST_ARGUMENTS = 4000

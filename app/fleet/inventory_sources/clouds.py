@@ -7,7 +7,6 @@ az vm list --show-details (Virtual Machines REST API, and publicIps, privateIps,
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from app.fleet.inventory import HostAttributes
 from app.fleet.inventory_sources.found import (
     NO_ADDRESS,
     FoundInventory,
@@ -19,6 +18,7 @@ from app.fleet.inventory_sources.found import (
     last_part,
     text_of,
 )
+from app.host_attributes import HostAttributes
 from suites.strict_json import object_in, objects_in
 
 DEEPEST = 4

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from types import MappingProxyType
 
-from app.fleet.inventory import MOST_HOSTS, HostAttributes, InventoryError
+from app.fleet.inventory import MOST_HOSTS, InventoryError
 from app.fleet.inventory_sources.found import (
     FoundInventory,
     StatedHost,
@@ -16,6 +16,7 @@ from app.fleet.inventory_sources.found import (
     note_on,
     text_of,
 )
+from app.host_attributes import HostAttributes
 from app.ranking.candidates import PriceError, parse_price
 
 COLUMNS: Mapping[str, tuple[str, ...]] = MappingProxyType({
@@ -105,12 +106,14 @@ def _attributes(row: Mapping[str, str], now: datetime) -> tuple[HostAttributes, 
     launched, amount, currency, problem = text_of(row.get("launched", "")), None, "", ""
     if age := row.get("age", ""):
         try:
-            launched = launched or (now - timedelta(days=float(age))).isoformat()
+            launched = (
+                launched or (now - timedelta(days=float(age))).date().isoformat()
+            )  # the same at each import of a day
         except (ValueError, OverflowError):
             problem = f"“{age[:40]}” is not an age in days"
     if price := row.get("price", ""):
         try:
-            parsed = parse_price(f"{price} {row.get('currency', '')}")
+            parsed = parse_price(f"{price} {row.get('currency', '')}".strip())
             amount, currency = parsed.amount, parsed.currency
         except PriceError as error:
             problem = error.message.rstrip(".")

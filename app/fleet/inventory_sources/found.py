@@ -8,7 +8,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from app.fleet.inventory import LONGEST_GROUP, LONGEST_TEXT, HostAttributes, InventoryError, checked_attributes
+from app.fleet.inventory import LONGEST_GROUP, LONGEST_TEXT, InventoryError, checked_attributes
+from app.host_attributes import HostAttributes
 from app.hosts.hosts import HostEntry
 from app.plans.plan import LOCAL
 from remote.ssh.destination import is_port

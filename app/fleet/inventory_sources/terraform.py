@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from app.fleet.inventory import HostAttributes
 from app.fleet.inventory_sources.found import (
     FoundInventory,
     StatedHost,
@@ -24,6 +23,7 @@ from app.fleet.inventory_sources.found import (
     text_of,
     valid_name,
 )
+from app.host_attributes import HostAttributes
 from suites.strict_json import object_in, objects_in
 
 DEEPEST = 6

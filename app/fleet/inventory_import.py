@@ -1,0 +1,138 @@
+"""What an import changes: hosts that are added, changed, unchanged or skipped, each with the reason."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from enum import StrEnum
+
+from app.fleet.inventory import Inventory, checked_group
+from app.fleet.inventory_sources.found import FoundHost, FoundInventory
+from app.host_attributes import HostAttributes
+from app.hosts.hosts import HostEntry, Origin, ssh_address
+
+
+class ImportAction(StrEnum):
+    """What an import does with a host."""
+
+    ADDED = "added"
+    CHANGED = "changed"
+    UNCHANGED = "unchanged"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedHost:
+    """A host of an import; `note` is what changes, or why it is skipped. `saves` is whether its entry is stored."""
+
+    action: ImportAction
+    entry: HostEntry
+    attributes: HostAttributes
+    note: str = ""
+    saves: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ImportOptions:
+    """What an import adds to hosts that state no value of their own.
+
+    `replaces`: replace saved hosts of the same name with another address, and the groups of hosts.
+    """
+
+    group: str = ""
+    user: str | None = None
+    identity_file: str | None = None
+    jump: str | None = None
+    replaces: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ImportPreview:
+    """All hosts of an import in the order of its source, and notes on what was left out."""
+
+    hosts: tuple[ImportedHost, ...]
+    notes: tuple[str, ...] = ()
+
+    def of(self, *actions: ImportAction) -> tuple[ImportedHost, ...]:
+        """Return the hosts of some actions."""
+        return tuple(one for one in self.hosts if one.action in actions)
+
+    @property
+    def writes(self) -> tuple[ImportedHost, ...]:
+        """The hosts that are stored."""
+        return self.of(ImportAction.ADDED, ImportAction.CHANGED)
+
+
+def import_preview(
+    found: FoundInventory, entries: Iterable[HostEntry], inventory: Inventory, options: ImportOptions
+) -> ImportPreview:
+    """Return what an import of `found` changes. Attributes that are stated already stay unless it states others.
+
+    A host of ~/.ssh/config gets attributes only. Raises InventoryError for an invalid group.
+    """
+    if options.group:
+        checked_group(options.group)
+    known = {entry.name: entry for entry in entries}
+    owners = {one.instance_id: host for host, one in inventory.attributes.items() if one.instance_id and host in known}
+    hosts = tuple(_imported(_completed(one, options), known, inventory, owners, options) for one in found.hosts)
+    return ImportPreview(hosts, found.notes)
+
+
+def _completed(found: FoundHost, options: ImportOptions) -> FoundHost:
+    """Return a host with the options where it states nothing."""
+    entry, groups = found.entry, found.attributes.groups
+    entry = replace(
+        entry,
+        user=entry.user or options.user,
+        identity_file=entry.identity_file or options.identity_file,
+        jump=entry.jump or options.jump,
+    )
+    groups = tuple(dict.fromkeys([*groups, *([options.group] if options.group else [])]))
+    return replace(found, entry=entry, attributes=replace(found.attributes, groups=groups))
+
+
+def _imported(
+    found: FoundHost,
+    known: Mapping[str, HostEntry],
+    inventory: Inventory,
+    owners: Mapping[str, str],
+    options: ImportOptions,
+) -> ImportedHost:
+    entry, old = found.entry, known.get(found.entry.name)
+    owner = owners.get(found.attributes.instance_id, entry.name)
+    if found.problem or owner != entry.name:
+        note = found.problem or f"the instance is saved as {owner}"
+        return ImportedHost(ImportAction.SKIPPED, entry, found.attributes, note, saves=False)
+    before = inventory.of(entry.name)
+    attributes = _merged(before, found.attributes, replaces=options.replaces)
+    changes = _changes(before, attributes)
+    if old is None:
+        return ImportedHost(ImportAction.ADDED, entry, attributes)
+    if old.origin is Origin.SAVED and old != entry:
+        if not options.replaces:
+            return ImportedHost(
+                ImportAction.SKIPPED, entry, attributes, f"saved as {ssh_address(old)}; replaced with --replace", False
+            )
+        return ImportedHost(ImportAction.CHANGED, entry, attributes, "; ".join([f"was {ssh_address(old)}", *changes]))
+    of_config = ["its settings are those of ~/.ssh/config"] if old.origin is Origin.SSH_CONFIG else []
+    action = ImportAction.CHANGED if changes else ImportAction.UNCHANGED
+    return ImportedHost(action, old, attributes, "; ".join([*changes, *of_config]), saves=False)
+
+
+def _merged(before: HostAttributes, stated: HostAttributes, *, replaces: bool) -> HostAttributes:
+    """Return the attributes with those that are stated now in place of the earlier ones; groups are added."""
+    named = {name: value for name, value in asdict(stated).items() if value not in {"", None, ()}}
+    groups = stated.groups if replaces else tuple(dict.fromkeys([*before.groups, *stated.groups]))
+    if stated.price is not None:
+        named["currency"] = stated.currency
+    return replace(before, **{**named, "groups": groups})
+
+
+def _changes(before: HostAttributes, after: HostAttributes) -> Sequence[str]:
+    """Return the changed attributes: ``zone eu-1a → eu-1b``."""
+    old, new = asdict(before), asdict(after)
+    return [
+        f"{name.replace('_', ' ')} {_text(old[name])} → {_text(new[name])}" for name in old if old[name] != new[name]
+    ]
+
+
+def _text(value: object) -> str:
+    return " ".join(map(str, value)) or "none" if isinstance(value, tuple) else str(value or "none")
