@@ -15,9 +15,11 @@ from app.cli.common import (
     json_verb,
     pass_workstation,
     plain,
+    print_error,
     print_json,
     print_table,
     report_errors,
+    show_part,
     verb,
 )
 from app.cli.host_maintenance import cloud_limits, install_tools, leftovers, restore, show_log
@@ -29,6 +31,9 @@ from app.hosts.hosts import HostsError, Origin, ssh_address
 from app.json_converter import published
 from app.services import Workstation
 from remote.errors import ConnectOutcome
+from remote.questions import Asker
+from suites.errors import BenchwrightError
+from suites.facts import Facts
 
 
 @click.group(invoke_without_command=True)
@@ -150,16 +155,42 @@ def facts(
 ) -> None:
     """Read the facts of HOST ("local" is this computer); of several, show those that differ."""
     hosts = tuple(dict.fromkeys(hosts))
-    read = [workstation.facts(host, asker, directories, devices) for host in hosts]
-    if as_json:
-        print_json([facts_to_json(one) for one in read] if len(read) > 1 else facts_to_json(read[0]))
-        return
-    found = [fact for fact in compared_facts(read) if every or fact.differs or len(read) == 1]
-    rows = [row for fact in found if _matches(row := [fact.title, *fact.values], search)]
-    if rows:
-        print_table(["Fact", *(["Value"] if len(hosts) == 1 else hosts)], rows)
+    if len(hosts) == 1:
+        read = {hosts[0]: workstation.facts(hosts[0], asker, directories, devices)}
     else:
-        click.echo(plain(f"No fact contains “{search}”." if search else "No fact differs."))
+        read = read_all(workstation, hosts, asker, directories, devices)
+    if as_json:
+        print_json([facts_to_json(one) for one in read.values()] if len(hosts) > 1 else facts_to_json(read[hosts[0]]))
+    elif read:
+        found = [fact for fact in compared_facts([*read.values()]) if every or fact.differs or len(hosts) == 1]
+        rows = [row for fact in found if _matches(row := [fact.title, *fact.values], search)]
+        if rows:
+            print_table(["Fact", *(["Value"] if len(hosts) == 1 else read)], rows)
+        else:
+            click.echo(plain(f"No fact contains “{search}”." if search else "No fact differs."))
+    if len(read) < len(hosts):
+        raise SystemExit(FAILED)
+
+
+def read_all(
+    workstation: Workstation,
+    hosts: Sequence[str],
+    asker: Asker,
+    directories: Sequence[str] = (),
+    devices: Sequence[str] = (),
+    *,
+    watch: bool = True,
+) -> dict[str, Facts]:
+    """Return the facts of the hosts that are read, in their order; print the errors of the others."""
+    found: dict[str, Facts] = {}
+    readings = workstation.facts_of_all(hosts, asker, directories, devices, watch=watch)
+    for number, (host, facts) in enumerate(readings, 1):
+        if isinstance(facts, BenchwrightError):
+            print_error(f"{host} was not read: {facts}")
+        else:
+            found[host] = facts
+        show_part("Reading facts", number, len(hosts))
+    return {host: found[host] for host in hosts if host in found}
 
 
 def _matches(row: Sequence[str], text: str) -> bool:
