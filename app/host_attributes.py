@@ -22,6 +22,18 @@ class HostAttributes:
     groups: tuple[str, ...] = ()
     link: str = ""
 
+    def texts(self) -> dict[str, str]:
+        """Return what is stated as texts by title, as a ticket has it."""
+        price = "" if self.price is None else f"{self.price:g} {self.currency}".rstrip() + " an hour"
+        return {
+            "Instance": self.instance_id,
+            "Type": self.instance_type,
+            "Zone": self.zone,
+            "Image": self.image,
+            "Launched": self.launched,
+            "Price": price,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class HostAddress:

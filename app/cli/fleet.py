@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +28,12 @@ from app.cli.common import (
 from app.cli.host_keys import accept_option, trusting_asker
 from app.cli.progress import signals_handled
 from app.cli.prompts import TerminalAsker, agrees, with_asker
+from app.cli.studies import Study, study
 from app.events import Event, RunEnded
 from app.fleet.board import BoardRow, off_text
 from app.fleet.estimate import estimate_lines
-from app.fleet.fleet_json import board_to_json, estimate_to_json, study_to_json
+from app.fleet.fleet_json import board_to_json, estimate_to_json, results_to_json, study_to_json
+from app.fleet.results import results_lines
 from app.fleet_study import (
     AT_ONCE,
     MOST_HOSTS,
@@ -317,6 +319,38 @@ def _states(row: BoardRow) -> str:
 def show(workstation: Workstation, study: str, *, as_json: bool) -> None:
     """Show the board of STUDY: each host with its state and values, the odd ones first."""
     print_study(workstation, study, as_json=as_json)
+
+
+@fleet.command("results")
+@click.argument("name", metavar="STUDY", default="last")
+@click.option(
+    "--metric", "metrics", multiple=True, metavar="NAME", help="Include this metric of each step; repeatable."
+)
+@study("fleet-results", png="Write the strips of groups and instances to this file.")
+def results(workstation: Workstation, name: str, metrics: tuple[str, ...]) -> Study:
+    """Show what STUDY found: variance by level (trial, session, instance, type), and lemons.
+
+    A lemon is an instance that is slower, or varies more, than the others of its group. Rank the groups with
+    “benchwright best fleet:STUDY --metric NAME”, compare them with “benchwright compare fleet:STUDY:GROUP …”.
+    """
+    found = workstation.fleet_results(name, metrics)
+
+    def show() -> None:
+        click.echo(plain(f"Study {found.study.id}, {found.study.name}: {study_state(found.study)}"))
+        for line in results_lines(found):
+            click.echo(plain(line))
+
+    return Study(show, partial(results_to_json, found), charts=found.charts)
+
+
+@fleet.command("ticket")
+@click.argument("name", metavar="STUDY")
+@click.argument("host")
+@click.option("--markdown", is_flag=True, help="Print Markdown.")
+@verb
+def ticket(workstation: Workstation, name: str, host: str, *, markdown: bool) -> None:
+    """Print the ticket text for HOST, an instance of STUDY that differs from its group."""
+    click.echo(workstation.lemon_ticket(name, host, markdown=markdown), nl=False)
 
 
 @fleet.command("pause")

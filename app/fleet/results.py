@@ -1,0 +1,153 @@
+"""Results of a study: its metrics by group, host and session, their variance by level, lemons, and charts."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from app.chart import Chart
+from app.comparison.estimates import Ratio
+from app.comparison.sentences import claim_text, interval_text
+from app.fleet.lemons import Lemon, LemonKind, LemonSearch, find_lemons
+from app.fleet.levels import FleetLevels, fleet_levels
+from app.fleet.strips import group_strips, instance_strips
+from app.fleet.study import FleetError, FleetMetric
+from app.fleet_study import FigureKey, FleetStudy, HostRun, HostRunState, RunProgress, Topology
+from app.margins import Margins
+from app.natural_order import natural_key
+from suites.quantities import count_text, listed, metric_text
+from suites.verdict import Trust
+
+MOST_NAMED = 8
+"""Hosts named in a note."""
+
+Progress = Mapping[str, RunProgress]
+
+
+@dataclass(frozen=True, slots=True)
+class FleetResults:
+    """What a study shows. `metrics` are the headline metrics of its steps, and those asked for; `levels` are theirs.
+
+    A network test between two hosts of the study counts for both: it has no variance levels, None. `notes` say what
+    was left out and why.
+    """
+
+    study: FleetStudy
+    metrics: tuple[FleetMetric, ...]
+    levels: tuple[FleetLevels | None, ...]
+    search: LemonSearch
+    notes: tuple[str, ...] = ()
+
+    def outliers_of(self, one: FleetMetric) -> tuple[Lemon, ...]:
+        """Return the outliers of a metric."""
+        return tuple(each for each in self.search.outliers if (each.step, each.metric.name, each.labels) == one.key)
+
+    def charts(self) -> list[Chart]:
+        """Return for each metric the strips of its groups, then those of each group with a lemon."""
+        found = []
+        for one in self.metrics:
+            outliers = self.outliers_of(one)
+            found.append(group_strips(one, outliers))
+            groups = [group for group in one.groups if any(each.group == group for each in outliers)]
+            alone = list(one.groups) if len(one.groups) == 1 else []
+            found += [instance_strips(one, group, outliers) for group in groups or alone]
+        return found
+
+
+def results_of(
+    study: FleetStudy,
+    host_runs: Sequence[HostRun],
+    progress: Progress,
+    margins: Margins,
+    names: Collection[str] = (),
+) -> FleetResults:
+    """Return the results of a study from the progress of its runs; `names` are metrics beside the headline metrics."""
+    notes = list(_left_out(host_runs))
+    metrics = []
+    for key, groups in _by_figure(study, host_runs, progress, names, notes).items():
+        step, metric, labels = key
+        try:
+            metrics.append(FleetMetric(step, metric, labels, groups, margins.of(metric).share))
+        except FleetError as error:
+            notes.append(str(error))
+    paired = {step.name for step in study.plan.network_steps} if study.plan.topology is not Topology.FIXED else set()
+    levels = tuple(None if one.step in paired else fleet_levels(one) for one in metrics)
+    return FleetResults(study, tuple(metrics), levels, find_lemons(metrics), tuple(notes))
+
+
+Groups = dict[str, dict[str, dict[str, list[float]]]]
+"""Trials by group, host and session."""
+
+
+def _by_figure(
+    study: FleetStudy, host_runs: Sequence[HostRun], progress: Progress, names: Collection[str], notes: list[str]
+) -> Mapping[FigureKey, Groups]:
+    """Return the values that count by figure; add to `notes` what is invalid."""
+    wanted = {step.name: {step.headline.name, *names} for step in study.plan.plan.steps}
+    order, paired = study.plan.by_name, study.plan.topology is not Topology.FIXED
+    found: dict[FigureKey, Groups] = defaultdict(lambda: defaultdict(lambda: defaultdict(lambda: defaultdict(list))))
+    invalid: dict[str, list[str]] = defaultdict(list)
+    for one in host_runs:
+        run = progress.get(one.run)
+        if run is None or one.state is not HostRunState.DONE:
+            continue
+        for key, values in run.figures.items():
+            if key[1].name not in wanted.get(key[0], ()):
+                continue
+            if run.trusts.get(key[0]) is Trust.INVALID:
+                invalid[key[0]].append(one.title)
+                continue
+            for host in one.hosts if paired else (one.host,):
+                group = order[host].group if host in order else one.group
+                found[key][group][host][str(one.session)] += values
+    for step, titles in invalid.items():
+        hosts = sorted(dict.fromkeys(titles), key=natural_key)
+        notes.append(f"{step}: {count_text(len(titles), 'invalid result')} left out, of {listed(hosts, MOST_NAMED)}.")
+    return found
+
+
+def _left_out(host_runs: Iterable[HostRun]) -> Iterable[str]:
+    """Yield a note on the host-runs without a result, by state."""
+    for state in (HostRunState.FAILED, HostRunState.SKIPPED, HostRunState.WAITING, HostRunState.RUNNING):
+        hosts = [one.title for one in host_runs if one.state is state]
+        if hosts:
+            names = listed(sorted(dict.fromkeys(hosts), key=natural_key), MOST_NAMED)
+            yield f"{count_text(len(hosts), 'host-run')} {state.value}: {names}."
+
+
+def results_lines(found: FleetResults) -> list[str]:
+    """Return the results as lines of text."""
+    lines = []
+    for one, levels in zip(found.metrics, found.levels, strict=True):
+        lines.append(f"{one.title}: variance by level")
+        if levels is None:
+            lines.append("  not known: a network test measures two hosts at once")
+            continue
+        lines += [f"  {level.text}" for level in levels.levels]
+        lines += [f"  {moment.text}" for moment in levels.shared_moments]
+    lemons = dict.fromkeys(each.host for each in found.search.lemons)
+    lines.append(f"Lemons: {count_text(len(lemons), 'instance') if lemons else 'none'}")
+    lines += [f"  {outlier_text(each)}" for each in found.search.outliers]
+    lines += [
+        f"  {each.group}: {count_text(len(each.low_hosts), 'host')} on one level, "
+        f"{count_text(len(each.high_hosts), 'host')} on another, {each.step}"
+        for each in found.search.populations
+    ]
+    lines += [f"  not tested: {text}" for text in found.search.untested]
+    lines += [f"Note: {text}" for text in found.notes]
+    return lines
+
+
+def outlier_text(one: Lemon) -> str:
+    """Return an outlier in one line: ``web-3 (c5): 48 % lower (95 % CI …), IOPS, read of fio; p < 0.0001``."""
+    ratio = Ratio(one.ratio, one.low, one.high)
+    what = f"{metric_text(one.metric, one.labels)} of {one.step}"
+    if one.kind is LemonKind.SPREAD:
+        claim = f"spread {interval_text(ratio)} that of the others"
+    else:
+        claim = claim_text(ratio, one.metric)
+    return f"{one.host} ({one.group}): {what}: {claim}; n = {one.trials}, {p_text(one.p_adjusted)}"
+
+
+def p_text(p: float) -> str:
+    """Return an adjusted p-value: ``p < 0.0001``."""
+    return "p < 0.0001" if p < 1e-4 else f"p = {p:.2g}"
