@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.fleet_study import HostRunState
+from app.fleet_study import PREFIX, HostRunState
 from app.host_services import HostServices
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from app.plans.consent import Consents
     from app.plans.plan import Plan
     from app.plans.totals import Totals
+    from app.ranking.candidates import Price, RankingCriteria
+    from app.ranking.ranking import Ranking
     from app.runs.control import Control
     from remote.questions import Asker
     from suites.facts import Facts
@@ -126,6 +129,32 @@ class FleetServices(HostServices, ABC):
         from app.fleet.changes import changes_since
 
         return changes_since(self.fleet_results(previous).metrics, self.fleet_results(current).metrics)
+
+    def rank(self, selectors: Sequence[str], criteria: RankingCriteria) -> Ranking:
+        """Rank runs, groups and baselines by `criteria`; a whole study by its groups, with the prices of its hosts."""
+        words = [word for selector in selectors for word in self._groups_of(selector)]
+        return super().rank(words, replace(criteria, prices={**self._fleet_prices(words), **criteria.prices}))
+
+    def _groups_of(self, selector: str) -> list[str]:
+        """Return the groups of a whole study as selectors; `selector` itself without one."""
+        name = selector.removeprefix(PREFIX)
+        if name == selector or set(name) & set("@:,"):
+            return [selector]
+        study = self._store.find_fleet_study(name)
+        return [f"{PREFIX}{study.id}:{group}" for group in study.plan.groups]
+
+    def _fleet_prices(self, selectors: Sequence[str]) -> dict[str, Price]:
+        """Return the prices of the hosts of the studies that are selected, by host."""
+        from app.ranking.candidates import Price
+
+        parts = [part for word in selectors for part in word.split(",") if part.startswith(PREFIX)]
+        names = dict.fromkeys(re.split("[@:]", part.removeprefix(PREFIX))[0] for part in parts)
+        hosts = [host for name in names for host in self._store.find_fleet_study(name).plan.hosts]
+        return {
+            host.name: Price(host.attributes.price, host.attributes.currency)
+            for host in hosts
+            if host.attributes.price is not None
+        }
 
     def check_fleet(self, plan: FleetPlan) -> FleetPlan:
         """Return `plan` if it is valid; raise PlanError or ParameterError naming the fault."""

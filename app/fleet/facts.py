@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from app.hosts.facts_rows import ComparedFact, compared_facts
+from app.hosts.facts_rows import MISSING, ComparedFact, compared_facts
 from suites.facts import Facts
 
 VOLATILE = (
@@ -42,7 +42,12 @@ def is_volatile(title: str) -> bool:
 
 def _compared(hosts: Collection[str], facts: Mapping[str, Facts]) -> list[ComparedFact]:
     found = compared_facts([facts[host] for host in hosts])
-    return [fact for fact in found if fact.differs and not is_volatile(fact.title)]
+    return [fact for fact in found if fact.differs and not is_volatile(fact.title) and not _is_of_paths(fact)]
+
+
+def _is_of_paths(fact: ComparedFact) -> bool:
+    """Return whether a fact is of a directory or device that only some hosts have under that path."""
+    return fact.title.startswith(("Directories · ", "Raw devices · ")) and MISSING in fact.values
 
 
 def differing_facts(host: str, facts: Mapping[str, Facts]) -> list[DifferingFact]:

@@ -86,7 +86,9 @@ def _lines(rows: Iterable[FactRow], depth: int) -> Iterator[str]:
         yield from _lines(row.children, depth + 1)
 
 
-_MISSING = "missing"
+MISSING = "missing"
+"""Value of a fact that a reading does not list."""
+
 _ABSENT = "absent ("
 
 _TRANSIENT = frozenset({"System · Uptime"})
@@ -117,7 +119,7 @@ def _compared(title: str, values: Sequence[str | None]) -> ComparedFact:
     partly = len(known_values) < len(values)
     absent = all(value.startswith(_ABSENT) for value in known_values)
     differs = len(set(values)) > 1 and not (partly and absent) and title not in _TRANSIENT
-    return ComparedFact(title, tuple(value or _MISSING for value in values), differs)
+    return ComparedFact(title, tuple(value or MISSING for value in values), differs)
 
 
 def flat_facts(rows: Iterable[FactRow], above: str = "") -> Iterator[tuple[str, str]]:
