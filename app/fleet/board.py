@@ -77,10 +77,10 @@ class Board:
 FEWEST_OF_GROUP = 5
 """Hosts with values from which a distance from the median of their group is shown."""
 
-APART = 3.5
+OUTLIER_SCORE = 3.5
 """Modified z-score from which a host is apart. Source: Iglewicz and Hoaglin (1993)."""
 
-LEAST_APART = 0.05
+LEAST_DISTANCE = 0.05
 """Distance from the median below which no host is apart."""
 
 
@@ -180,7 +180,7 @@ def _placed(row: BoardRow, groups: Mapping[str, Sequence[float]]) -> BoardRow:
     deviation = statistics.median(abs(value - median) for value in values)
     score = 0.6745 * abs(row.value - median) / deviation if deviation else float("inf")
     off = row.value / median - 1
-    return replace(row, off=off, apart=score > APART and abs(off) > LEAST_APART)
+    return replace(row, off=off, apart=score > OUTLIER_SCORE and abs(off) > LEAST_DISTANCE)
 
 
 def _oddest_first(row: BoardRow) -> tuple[int, float]:

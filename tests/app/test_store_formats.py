@@ -160,3 +160,17 @@ def test_a_library_of_format_14_has_no_locks_and_takes_them(tmp_path: Path) -> N
     assert len(Store(path).samples(run)[1]) > 1
     assert Store(path).lock([run], "kept") == [run]
     assert [one.lock for one in Store(path).library().rows] == ["kept"]
+
+
+def test_a_store_of_format_17_keeps_its_series_and_takes_fleet_studies(tmp_path: Path) -> None:
+    path = tmp_path / "runs.sqlite3"
+    shutil.copy(STORES / "format-17.sqlite3", path)
+    store = Store(path)
+    (series,) = store.session_series()
+    assert store.fleet_studies() == []
+    study = store.begin_fleet_study(fleet_plan(run_events.plan(trials=3), "web-1", "web-2"), by_workers=False)
+    store.close()
+    again = Store(path)
+    assert again.fleet_studies() == [study]
+    assert [one.id for one in again.session_series()] == [series.id]
+    assert len(again.load("20261123-141530-k3f9").trials) == len(again.load("20261122-141530-k3f9").trials) == 3

@@ -21,11 +21,11 @@ from tests.program import BAD_INPUT, benchwright
 
 __all__ = ["store"]  # a fixture
 
-NEWER = f"read-only: its format 19 is newer than {FORMAT}, the newest"
+NEWER = f"read-only: its format 20 is newer than {FORMAT}, the newest"
 
 
 def make_newer(path: Path, read_format: int | None) -> bytes:
-    """Make the library what a Benchwright of format 19 would have made of it; return the file."""
+    """Make the library what a Benchwright of format 20 would have made of it; return the file."""
     connection = sqlite3.connect(path)
     connection.execute("ALTER TABLE runs ADD COLUMN weather TEXT")
     connection.execute("CREATE TABLE tides (id INTEGER PRIMARY KEY, height REAL)")
@@ -33,7 +33,7 @@ def make_newer(path: Path, read_format: int | None) -> bytes:
         connection.execute("DROP TABLE formats")
     else:
         connection.execute("UPDATE formats SET read_format = ?", (read_format,))
-    connection.execute("PRAGMA user_version = 19")
+    connection.execute("PRAGMA user_version = 20")
     connection.commit()
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     connection.close()
@@ -114,13 +114,13 @@ def test_runs_without_an_end_stay_as_they_are_in_a_newer_store(store: Store) -> 
     assert store.path.read_bytes() == before
 
 
-@pytest.mark.parametrize(("read_format", "shown"), [(19, ""), (18, r" \(readable from format 18\)"), (None, "")])
+@pytest.mark.parametrize(("read_format", "shown"), [(20, ""), (19, r" \(readable from format 19\)"), (None, "")])
 def test_a_newer_store_that_takes_more_to_read_is_refused(store: Store, read_format: int | None, shown: str) -> None:
     record(store, RUN, run_events.run_events(RUN))
     store.close()
     before = make_newer(store.path, read_format)
     with pytest.raises(
-        StoreError, match=f"has format 19{shown}; this Benchwright supports formats up to {FORMAT}"
+        StoreError, match=f"has format 20{shown}; this Benchwright supports formats up to {FORMAT}"
     ) as reported:
         Store(store.path).runs()
     assert "--store" in reported.value.remedy
@@ -133,7 +133,7 @@ def test_views_of_a_newer_benchwright_are_no_foreign_code(store: Store) -> None:
     make_newer(store.path, READ_FORMAT)
     with closing(sqlite3.connect(store.path)) as connection:
         connection.execute("CREATE VIEW results_tides AS SELECT height FROM tides")
-    with pytest.raises(StoreError, match=f"has format 19; this Benchwright supports formats up to {FORMAT}"):
+    with pytest.raises(StoreError, match=f"has format 20; this Benchwright supports formats up to {FORMAT}"):
         Store(store.path).runs()
 
 
