@@ -36,8 +36,8 @@ SPREAD_RATIO = 2.0
 """Least ratio of the spread of a host to that of the others for a lemon by spread: with 12 trials, the standard
 deviation of every twentieth host is 1.4 times that of the median host by chance alone."""
 
-NORMAL_DEVIATION = 1.25
-"""The standard deviation of normal trials by their mean deviation."""
+ONE_IN_TWENTY = 2.46
+"""The distance from the median that every twentieth trial exceeds, by the mean deviation (normal distribution)."""
 
 WORSE, BETTER = "worse", "better"
 
@@ -138,12 +138,12 @@ class _Family:
         return self.kind, WORSE if (distance.value < 0) is less_is_worse else BETTER
 
     def matters(self, distance: RobustDistance) -> bool:
-        """Return whether a level is beyond the margin of the metric, and a spread moves trials beyond it."""
+        """Return whether a level, or every twentieth trial by its spread, is beyond the margin of the metric."""
         ratio = math.exp(min(distance.value, 700.0))
         if self.kind is LemonKind.LEVEL:
             return abs(ratio - 1) > self.one.margin
         own = next(one.value for group in self.scores.values() for one in group if one.host == distance.host)
-        return ratio >= SPREAD_RATIO and NORMAL_DEVIATION * math.exp(own) > self.one.margin
+        return ratio >= SPREAD_RATIO and ONE_IN_TWENTY * math.exp(own) > self.one.margin
 
 
 def find_lemons(metrics: Sequence[FleetMetric]) -> LemonSearch:

@@ -16,6 +16,9 @@ MOST_STRIPS = 40
 MOST_NAMED = 6
 """Most outliers that have a name in the chart of groups."""
 
+_HALF = 0.4
+"""Half the height of a strip, in rows."""
+
 _BAND = 0.25
 """Shade of the band from the lower to the upper quartile of a group."""
 
@@ -41,7 +44,7 @@ def instance_strips(one: FleetMetric, group: str, outliers: Sequence[Lemon] = ()
     sign = 1 if one.metric.better is Better.HIGHER else -1
     order = sorted(centres, key=lambda host: (host not in ratios, sign * centres[host]))
     hosts = order[:MOST_STRIPS]
-    series = [*_group_marks(_usual(centres, ratios), -0.5, len(hosts) - 0.5, named=True)]
+    series = [*_group_marks(_usual(centres, ratios), -_HALF, len(hosts) - 1 + _HALF, named=True)]
     trials = [(value, float(row)) for row, host in enumerate(hosts)
               for session in one.groups[group][host].values() for value in session]  # fmt: skip
     series.append(_marks("trials", trials, ChartMark.POINTS, None))
@@ -78,7 +81,7 @@ def group_strips(one: FleetMetric, outliers: Sequence[Lemon] = ()) -> Chart:
     series = [
         mark
         for row, group in enumerate(order)
-        for mark in _group_marks(_usual(centres[group], odd), row - 0.4, row + 0.4, named=not row)
+        for mark in _group_marks(_usual(centres[group], odd), row - _HALF, row + _HALF, named=not row)
     ]
     places = {
         host: (value, row + _offset(index, len(centres[group])))

@@ -42,7 +42,7 @@ def test_there_is_no_lemon_in_twenty_clean_fleets() -> None:
 
 
 def test_where_less_is_better_the_slow_one_is_a_lemon_and_the_fast_one_only_an_outlier() -> None:
-    one = fleet_of(np.random.default_rng(2), STAGED, {1: 2.0, 4: 0.5})
+    one = fleet_of(np.random.default_rng(2), STAGED, {1: 4.0, 4: 0.5})
     less = replace(one, metric=replace(RATE, better=Better.LOWER))
     assert {each.host: each.direction for each in find_lemons([one]).outliers} == {"h0-1": BETTER, "h0-4": WORSE}
     assert [each.host for each in find_lemons([less]).lemons] == ["h0-1"]

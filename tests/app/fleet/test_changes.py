@@ -1,0 +1,82 @@
+"""What changed since the last study."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from app.fleet.changes import changes_since
+from app.fleet.study import FleetMetric
+from tests.simulation.fleets import SimulatedFleet, fleet_of
+
+PLAN = SimulatedFleet(types=2, instances=8, sessions=4, trials=3, session=0.005)
+
+
+def study(noise: int, groups: dict[str, float] | None = None, hosts: dict[str, float] | None = None) -> FleetMetric:
+    """Return a study of the same hosts with noise of its own, groups and hosts changed by factors."""
+    one = fleet_of(np.random.default_rng(1), PLAN)
+    rng = np.random.default_rng([2, noise])
+
+    def again(value: float, group: str, host: str) -> float:
+        factor = (groups or {}).get(group, 1.0) * (hosts or {}).get(host, 1.0)
+        return float(value * factor * (1 + 0.005 * rng.normal()))
+
+    changed = {
+        group: {
+            host: {name: [again(value, group, host) for value in trials] for name, trials in sessions.items()}
+            for host, sessions in own.items()
+        }
+        for group, own in one.groups.items()
+    }
+    return replace(one, groups=changed)
+
+
+def test_a_group_and_a_host_beyond_the_margin_changed_and_nothing_else() -> None:
+    found = changes_since([study(1)], [study(2, groups={"type-1": 0.85}, hosts={"h0-3": 1.2})])
+    groups = [(one.group, one.paired) for one in found.changed if not one.host]
+    assert groups == [("type-1", True)]
+    assert {one.host for one in found.changed if one.host} == {"h0-3", *(f"h1-{number}" for number in range(8))}
+    assert found.changed[0].host == "h0-3"  # the largest
+    (group,) = [one for one in found.changed if not one.host]
+    assert group.ratio.value == pytest.approx(0.85, rel=0.01)
+    assert (found.new_hosts, found.gone_hosts) == ((), ())
+
+
+def test_equal_studies_and_changes_within_the_margin_are_no_changes() -> None:
+    for factor in (1.0, 0.97):
+        assert changes_since([study(1)], [study(2, groups={"type-0": factor})]).changed == ()
+
+
+def test_replaced_hosts_are_new_and_gone_and_their_groups_are_compared_without_pairs() -> None:
+    one = study(2)
+    renamed = {group: {f"new-{host}": own for host, own in hosts.items()} for group, hosts in one.groups.items()}
+    found = changes_since([study(1)], [replace(one, groups=renamed)])
+    assert len(found.new_hosts) == len(found.gone_hosts) == 16
+    assert [(each.host, each.paired, each.changed) for each in found.every] == [("", False, False)] * 2
+
+
+def test_few_sessions_and_few_hosts_are_not_tested() -> None:
+    def cut(one: FleetMetric) -> FleetMetric:
+        groups = {"type-0": {host: dict(list(own.items())[:2]) for host, own in [*one.groups["type-0"].items()][:2]}}
+        return replace(one, groups=groups)
+
+    found = changes_since([cut(study(1))], [cut(study(2, groups={"type-0": 0.5}))])
+    assert found.changed == ()
+    assert [each.reason for each in found.every] == [
+        "2 hosts, a change needs 3", "2 sessions, a change needs 3", "2 sessions, a change needs 3",
+    ]  # fmt: skip
+
+
+def test_lemons_are_new_healed_or_gone() -> None:
+    slow = study(1, hosts={"h0-1": 0.5, "h0-2": 0.5})
+    later = study(2, hosts={"h0-2": 0.5, "h1-4": 0.4})
+    found = changes_since([slow], [later])
+    assert [one.host for one in found.new_lemons] == ["h1-4"]
+    assert [one.host for one in found.healed_lemons] == ["h0-1"]
+    hosts = {host: own for host, own in later.groups["type-0"].items() if host != "h0-1"}
+    found = changes_since([slow], [replace(later, groups={**later.groups, "type-0": hosts})])
+    assert (found.healed_lemons, found.gone_hosts) == ((), ("h0-1",))
+
+
+def test_metrics_of_one_study_only_are_left_out() -> None:
+    assert changes_since([study(1)], [replace(study(2), step="disk")]).every == ()

@@ -1,0 +1,88 @@
+"""The planner of fleet studies."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from app.comparison.power import NestedVariance, SampleDesign
+from app.comparison.variance import VarianceComponent, components_of
+from app.fleet.levels import fleet_levels
+from app.fleet.planner import FleetCost, FleetGoal, FleetRequest, half_width, plan_text, propose_fleet
+from app.fleet.study import FleetError
+from app.ranking.candidates import Price
+from app.sample_size.designs import DesignLimits, Effort, NoiseEstimate
+from tests.simulation.fleets import SimulatedFleet, fleet_of
+
+COMPONENTS = fleet_levels(
+    fleet_of(np.random.default_rng(1), SimulatedFleet(3, 10, 3, 3, trial=0.02, session=0.02))
+).components
+REQUEST = FleetRequest(FleetGoal.HALF_WIDTH, 0.02, types=3, limits=DesignLimits(30, 8, 20))
+COST = FleetCost(Effort(60.0, 120.0, price=Price(0.4, "USD")))
+
+
+def test_the_half_width_is_students_of_the_mean_of_hosts() -> None:
+    noise, design = NestedVariance(4e-4, 1e-4, 9e-4), SampleDesign(4, 2, 5)
+    error = math.sqrt(9e-4 / 4 + 1e-4 / 8 + 4e-4 / 40)
+    assert half_width(noise, design) == pytest.approx(math.expm1(3.182446 * error), rel=1e-5)
+    assert half_width(noise, SampleDesign(2, 9, 9)) is None  # no claim on a type from two instances
+    assert half_width(replace(noise, host=None), design) is None
+
+
+def test_a_design_reaches_the_goal_with_the_fewest_trials_and_the_cheapest_is_first() -> None:
+    found = propose_fleet(COMPONENTS, REQUEST, COST)
+    noise = NoiseEstimate.of(COMPONENTS).found
+    assert found
+    for one in found:
+        assert one.shown <= REQUEST.wanted
+        assert one.design.hosts >= 3
+        fewer = replace(one.design, trials=one.design.trials - 1)
+        assert one.design.trials == 3 or (half_width(noise, fewer) or 1) > REQUEST.wanted
+        assert one.cautious is not None
+        assert one.cautious >= one.shown
+    costs = [one.cost for one in found if one.cost is not None]
+    assert costs == sorted(costs)
+    assert len({one.design.hosts for one in found}) == len(found) == len(costs)
+    assert found[0].hours == pytest.approx(3 * COST.hours(found[0].design))
+    assert found[0].cost == pytest.approx(0.4 * found[0].hours)
+    assert "instances x" in plan_text(found[0], REQUEST)
+
+
+def test_expensive_instances_move_effort_to_sessions_and_trials() -> None:
+    plain = propose_fleet(COMPONENTS, REQUEST, COST)[0].design
+    for dear in (replace(COST, instance=5.0), replace(COST, start=36_000.0)):
+        chosen = propose_fleet(COMPONENTS, REQUEST, dear)[0].design
+        assert chosen.hosts < plain.hosts
+        assert chosen.sessions * chosen.trials > plain.sessions * plain.trials
+
+
+def test_a_difference_needs_a_design_that_shows_it_with_the_power() -> None:
+    wide, narrow = (
+        propose_fleet(COMPONENTS, replace(REQUEST, goal=FleetGoal.DIFFERENCE, wanted=wanted), COST)[0]
+        for wanted in (0.2, 0.05)
+    )
+    assert wide.design.hosts < narrow.design.hosts
+    assert narrow.shown <= 0.05
+
+
+def test_without_a_price_the_least_hours_are_first() -> None:
+    found = propose_fleet(COMPONENTS, REQUEST, replace(COST, effort=replace(COST.effort, price=None)))
+    assert {one.cost for one in found} == {None}
+    assert [one.hours for one in found] == sorted(one.hours for one in found)
+
+
+def test_a_goal_out_of_reach_has_no_design() -> None:
+    assert propose_fleet(COMPONENTS, replace(REQUEST, wanted=1e-4), COST) == []
+
+
+def test_sessions_that_were_not_repeated_are_one() -> None:
+    once = components_of(fleet_of(np.random.default_rng(1), SimulatedFleet(1, 10, 1, 3)).nested())
+    assert {one.design.sessions for one in propose_fleet(once, REQUEST, COST)} == {1}
+
+
+@pytest.mark.parametrize("plan", [SimulatedFleet(3, 1, 3, 3), SimulatedFleet(1, 10, 3, 1)])
+def test_levels_that_were_not_repeated_are_refused(plan: SimulatedFleet) -> None:
+    components: tuple[VarianceComponent, ...] = components_of(fleet_of(np.random.default_rng(1), plan).nested())
+    with pytest.raises(FleetError):
+        propose_fleet(components, REQUEST, COST)
