@@ -14,6 +14,7 @@ from app.distributions.distribution import DistributionsJson
 from app.events import SettingRestored
 from app.fleet.fleet_json import BoardJson, EstimateJson, FleetResultsJson, StudyJson
 from app.fleet.inventory_json import InventoryImportJson, InventoryJson
+from app.fleet.sameness_report import SamenessJson
 from app.formats import FactsJson, InvestigationJson, PlanJson
 from app.history import HistoryJson
 from app.hosts.hosts import ConnectReport
@@ -90,6 +91,7 @@ _SCHEMAS: Mapping[str, tuple[str, Any]] = {
     "hosts-leftovers": ("What runs left on a host", list[Leftover]),
     "inventory": ("The hosts with their attributes and groups", InventoryJson),
     "inventory-import": ("What an import of hosts changes", InventoryImportJson),
+    "sameness": ("The facts that differ within groups of hosts", SamenessJson),
     "facts-of-hosts": ("The facts of several hosts", list[FactsJson]),
     "queue": ("The queue", QueueJson),
     "fleet": ("The fleet studies", list[StudyJson]),

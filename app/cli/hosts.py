@@ -158,7 +158,7 @@ def facts(
     if len(hosts) == 1:
         read = {hosts[0]: workstation.facts(hosts[0], asker, directories, devices)}
     else:
-        read = read_all(workstation, hosts, asker, directories, devices)
+        read, _ = read_all(workstation, hosts, asker, directories, devices)
     if as_json:
         print_json([facts_to_json(one) for one in read.values()] if len(hosts) > 1 else facts_to_json(read[hosts[0]]))
     elif read:
@@ -180,17 +180,19 @@ def read_all(
     devices: Sequence[str] = (),
     *,
     watch: bool = True,
-) -> dict[str, Facts]:
-    """Return the facts of the hosts that are read, in their order; print the errors of the others."""
+) -> tuple[dict[str, Facts], dict[str, str]]:
+    """Return the facts of the hosts that are read, in their order, and the errors of the others, which are printed."""
+    problems: dict[str, str] = {}
     found: dict[str, Facts] = {}
     readings = workstation.facts_of_all(hosts, asker, directories, devices, watch=watch)
     for number, (host, facts) in enumerate(readings, 1):
         if isinstance(facts, BenchwrightError):
             print_error(f"{host} was not read: {facts}")
+            problems[host] = str(facts)
         else:
             found[host] = facts
         show_part("Reading facts", number, len(hosts))
-    return {host: found[host] for host in hosts if host in found}
+    return {host: found[host] for host in hosts if host in found}, problems
 
 
 def _matches(row: Sequence[str], text: str) -> bool:

@@ -48,6 +48,7 @@ VERBS = {
     "rounds": "studies:rounds",
     "run": "runs:run",
     "restore": "run_list:restore",
+    "sameness": "sameness:sameness",
     "salvage": "library:salvage",
     "scaling": "studies:scaling",
     "sample-size": "sample_size:sample_size_command",
@@ -63,7 +64,7 @@ VERBS = {
 
 SECTIONS = {
     "Measure": ("quick", "facts", "plan", "check", "run", "gate", "queue", "sessions", "attach", "calibrate"),
-    "Fleets": ("inventory", "fleet", "worker"),
+    "Fleets": ("inventory", "sameness", "fleet", "worker"),
     "Hosts": ("hosts",),
     "Results": (
         "list",

@@ -89,7 +89,8 @@ def _lines(rows: Iterable[FactRow], depth: int) -> Iterator[str]:
 MISSING = "missing"
 """Value of a fact that a reading does not list."""
 
-_ABSENT = "absent ("
+ABSENT_TEXT = "absent ("
+"""The beginning of the text of an absent fact; its reason and a bracket follow."""
 
 _TRANSIENT = frozenset({"System · Uptime"})
 """Facts that differ at each reading."""
@@ -117,7 +118,7 @@ def compared_facts(readings: Sequence[Facts]) -> list[ComparedFact]:
 def _compared(title: str, values: Sequence[str | None]) -> ComparedFact:
     known_values = [value for value in values if value is not None]
     partly = len(known_values) < len(values)
-    absent = all(value.startswith(_ABSENT) for value in known_values)
+    absent = all(value.startswith(ABSENT_TEXT) for value in known_values)
     differs = len(set(values)) > 1 and not (partly and absent) and title not in _TRANSIENT
     return ComparedFact(title, tuple(value or MISSING for value in values), differs)
 
@@ -129,7 +130,7 @@ def flat_facts(rows: Iterable[FactRow], above: str = "") -> Iterator[tuple[str, 
         if row.children:
             yield from flat_facts(row.children, title)
         else:
-            yield title, f"{_ABSENT}{row.value})" if row.absent else row.value
+            yield title, f"{ABSENT_TEXT}{row.value})" if row.absent else row.value
 
 
 def matching_rows(rows: Iterable[FactRow], text: str) -> tuple[FactRow, ...]:
