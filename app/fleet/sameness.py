@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from app.fleet.inventory import HostAttributes
+from app.host_attributes import HostAttributes
 from app.hosts.facts_rows import ABSENT_TEXT, fact_rows, flat_facts
 from app.natural_order import natural_key
 from suites.facts import Facts

@@ -9,7 +9,6 @@ import pytest
 from click.testing import CliRunner
 
 from app.cli.main import benchwright
-from app.fleet.inventory import HostAttributes
 from app.fleet.sameness import ALL_GROUPS, GroupSameness, sameness_of
 from app.fleet.sameness_report import (
     departure_rows,
@@ -20,6 +19,7 @@ from app.fleet.sameness_report import (
     unread_lines,
     value_texts,
 )
+from app.host_attributes import HostAttributes
 from suites.facts import (
     Absent,
     BlockDevice,
