@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from app.fleet.host_run import CarrierServices
     from app.fleet.results import FleetResults
     from app.fleet.runner import FleetRunner, OnEvent
+    from app.fleet.sameness import GroupSameness
     from app.fleet.worker import FleetWorker, WorkerOptions
     from app.fleet_study import FigureKey, FleetHost, FleetPlan, FleetStudy, HostRun
     from app.host_attributes import HostAddress
@@ -108,6 +109,17 @@ class FleetServices(HostServices, ABC):
         with self._store.loading(tuple(latest.values())) as load:
             found = {host: load(run).facts_before.get(host) for host, run in latest.items()}
         return {host: facts for host, facts in found.items() if facts is not None}
+
+    def fleet_sameness(self, word: str) -> tuple[GroupSameness, ...]:
+        """Return which facts differ within the groups of a study, by the facts that its latest done runs read."""
+        from app.fleet.sameness import sameness_of
+
+        study = self._store.find_fleet_study(word)
+        facts = self.fleet_facts(study.id)
+        groups = {
+            group: {host: facts[host] for host in hosts if host in facts} for group, hosts in study.plan.groups.items()
+        }
+        return sameness_of(groups, {host.name: host.attributes for host in study.plan.hosts})
 
     def lemon_ticket(self, word: str, host: str, *, markdown: bool = False) -> str:
         """Return the ticket text for an instance of a study that is an outlier. Raises FleetError for another one."""

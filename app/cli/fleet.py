@@ -28,12 +28,14 @@ from app.cli.common import (
 from app.cli.host_keys import accept_option, trusting_asker
 from app.cli.progress import signals_handled
 from app.cli.prompts import TerminalAsker, agrees, with_asker
+from app.cli.sameness import print_sameness
 from app.cli.studies import Study, study
 from app.events import Event, RunEnded
 from app.fleet.board import BoardRow, off_text
 from app.fleet.estimate import estimate_lines
 from app.fleet.fleet_json import board_to_json, estimate_to_json, results_to_json, study_to_json
 from app.fleet.results import results_lines
+from app.fleet.sameness_report import sameness_to_json
 from app.fleet_study import (
     AT_ONCE,
     MOST_HOSTS,
@@ -341,6 +343,18 @@ def results(workstation: Workstation, name: str, metrics: tuple[str, ...]) -> St
             click.echo(plain(line))
 
     return Study(show, partial(results_to_json, found), charts=found.charts)
+
+
+@fleet.command("sameness")
+@click.argument("name", metavar="STUDY", default="last")
+@json_verb("sameness")
+def sameness(workstation: Workstation, name: str, *, as_json: bool) -> None:
+    """Show which facts differ within the groups of STUDY, by what its runs read, the odd host first."""
+    found = workstation.fleet_sameness(name)
+    if as_json:
+        print_json(sameness_to_json(found, {}))
+    else:
+        print_sameness(found)
 
 
 @fleet.command("ticket")

@@ -1,5 +1,6 @@
 """benchwright sameness: what differs among the hosts of a group."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -56,10 +57,16 @@ def sameness(
         print_note(f"Wrote {csv_path}.")
     if as_json:
         print_json(sameness_to_json(found, problems))
-    for one in () if as_json else found:
-        _show(one, top)
+    if not as_json:
+        print_sameness(found, top)
     if problems:
         raise SystemExit(FAILED)
+
+
+def print_sameness(found: Sequence[GroupSameness], top: int = MOST_DEPARTING) -> None:
+    """Print what differs within groups, of each at most `top` departing hosts."""
+    for one in found:
+        _show(one, top)
 
 
 def _show(one: GroupSameness, top: int) -> None:
