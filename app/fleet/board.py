@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from app.fleet_study import FigureKey, FleetPlan, FleetStudy, HostRun, HostRunState, RunProgress
 from app.natural_order import natural_key
-from suites.quantities import metric_text, share_text
+from suites.quantities import metric_text, share_text, times_text
 from suites.verdict import Trust
 from suites.vocab import Severity
 
@@ -82,6 +82,10 @@ OUTLIER_SCORE = 3.5
 
 LEAST_DISTANCE = 0.05
 """Distance from the median below which no host is apart."""
+
+
+MOST_OFF = 1.0
+"""Distance from the median above which the ratio is shown."""
 
 
 class BoardReader:
@@ -193,8 +197,10 @@ def _oddest_first(row: BoardRow) -> tuple[int, float]:
 
 
 def off_text(row: BoardRow) -> str:
-    """Return the distance from the median of the group: ``−12 %``; empty without one."""
+    """Return the distance from the median of the group: ``−12 %``, ``5.1x``; empty without one."""
     if row.off is None:
         return ""
+    if row.off > MOST_OFF:
+        return times_text(1 + row.off)
     sign = "−" if row.off < 0 else "+"
     return f"{sign}{share_text(abs(row.off))}"

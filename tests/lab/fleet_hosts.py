@@ -4,12 +4,15 @@
 """
 
 import contextlib
+import os
 import subprocess
+import sys
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from tests.lab.guard import Guard
 from tests.lab.machines import OWN_BOOT
 from tests.lab_sshd import LabHost, LabKeys
 
@@ -24,18 +27,85 @@ def names_of(count: int) -> list[str]:
 
 
 @contextlib.contextmanager
+def network(count: int, delays: Mapping[int, float] | None = None) -> Iterator[list[tuple[str, str]]]:
+    """Yield namespaces on one bridge with this computer, each with its address; this computer has that ending in 1.
+
+    `delays` are milliseconds by which a wire delays each frame of a namespace, in both directions, by its number.
+    """
+    stem, subnet = f"bf{os.getpid() % 10000}", f"10.216.{os.getpid() % 250}"
+    guard = Guard()
+    guard.note("network", stem)
+    with contextlib.ExitStack() as wires:
+        wires.callback(guard.close)
+        _ip("link", "add", stem, "type", "bridge")
+        _ip("addr", "add", f"{subnet}.1/24", "dev", stem)
+        _ip("link", "set", stem, "up")
+        made = []
+        for number in range(count):
+            made.append(_namespace(stem, number, f"{subnet}.{number + 2}"))
+            if delays and number in delays:
+                wires.enter_context(_delayed(stem, number, made[-1][0], delays[number]))
+            else:
+                _ip("link", "set", f"{stem}{number}", "master", stem, "up")
+        yield made
+
+
+def _namespace(stem: str, number: int, address: str) -> tuple[str, str]:
+    name = f"{stem}-{number}"
+    _ip("netns", "add", name)
+    _ip("link", "add", f"{stem}{number}", "type", "veth", "peer", "name", "eth0", "netns", name)
+    for words in ("link set lo up", f"addr add {address}/24 dev eth0", "link set eth0 up"):
+        _ip("-n", name, *words.split())
+    return name, address
+
+
+@contextlib.contextmanager
+def _delayed(stem: str, number: int, namespace: str, milliseconds: float) -> Iterator[None]:
+    """Join a namespace to the bridge by a wire that carries each frame so much later."""
+    words = [sys.executable, str(Path(__file__).with_name("delaying_wire.py"))]
+    port, inner, outer = f"{stem}{number}", f"{stem}w", f"{stem}v"
+    _ip("link", "add", inner, "type", "veth", "peer", "name", outer)
+    for name in (port, inner):
+        _ip("link", "set", name, "up")
+    _ip("link", "set", outer, "master", stem, "up")
+    subprocess.run(["ip", "netns", "exec", namespace, *words, "eth0"], check=True)
+    for name in (port, inner, outer, stem):
+        subprocess.run([*words, name], check=False, stderr=subprocess.DEVNULL)
+    with subprocess.Popen([*words, port, inner, str(milliseconds)], stdout=subprocess.PIPE, text=True) as wire:
+        assert wire.stdout is not None
+        assert wire.stdout.readline() == "ready\n"
+        try:
+            yield
+        finally:
+            wire.kill()
+
+
+def _ip(*words: str) -> None:
+    subprocess.run(["ip", *words], check=True, capture_output=True)
+
+
+@contextlib.contextmanager
 def fleet(
     folder: Path,
     keys: LabKeys,
     count: int,
+    *,
     quotas: Mapping[str, float] | None = None,
     path: Mapping[str, str] | None = None,
+    namespaces: Sequence[tuple[str, str]] = (),
 ) -> Iterator[dict[str, LabHost]]:
-    """Yield running hosts by name. `quotas` are shares of one CPU, `path` folders with other tools, by host."""
+    """Yield running hosts by name.
+
+    `quotas` are shares of one CPU, `path` folders with other tools, by host; `namespaces` are those of network().
+    """
     stem = f"benchwright-lab-{uuid.uuid4().hex[:8]}"
     hosts = {name: _made(folder / name, keys) for name in names_of(count)}
-    for name, host in hosts.items():
+    for index, (name, host) in enumerate(hosts.items()):
         host.prefix = [*OWN_BOOT, str(folder / name)]
+        if namespaces:
+            namespace, host.address = namespaces[index]
+            host.options["ListenAddress"] = host.address
+            host.prefix = ["ip", "netns", "exec", namespace, *host.prefix]
         if quotas and name in quotas:
             host.prefix = [*_with_quota(f"{stem}-{name}", quotas[name]), *host.prefix]
         if path and name in path:
@@ -67,9 +137,3 @@ def _with_quota(group: str, share: float) -> list[str]:
     (directory / "cpu.cfs_period_us").write_text(str(PERIOD))
     (directory / "cpu.cfs_quota_us").write_text(str(int(share * PERIOD)))
     return ["sh", "-c", f'echo $$ > {directory}/cgroup.procs && exec "$@"', "sh"]
-
-
-def kill_all(hosts: Mapping[str, LabHost]) -> None:
-    """Stop every host at once, as a power failure would."""
-    for host in hosts.values():
-        subprocess.run(["kill", "-9", str(host.pid)], check=False)
