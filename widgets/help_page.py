@@ -43,6 +43,7 @@ TOPICS = {
     "baselines": "Baselines, best and history",
     "gate": "Gate for regressions",
     "connections": "Connections",
+    "inventory": "Inventory, groups and sameness",
     "queue": "Queue",
     "survival": "Interrupted runs",
     "sessions": "Sessions",

