@@ -29,7 +29,7 @@ def lemon_ticket(
     """
     first = lemons[0]
     lines = [(f"Instance {first.host} is {_title(first)}", ""), *_attribute_lines(attributes)]
-    lines += [("Measured", _measured(one)) for one in lemons]
+    lines += [("Measured", lemon_text(one)) for one in lemons]
     lines += [("Group", _group(one)) for one in lemons if one.kind is LemonKind.LEVEL]
     lines += [("Differs", text) for text in _fact_lines(facts)]
     lines += [("To do", text) for text in _steps(first)]
@@ -61,7 +61,8 @@ def _attribute_lines(attributes: Mapping[str, str]) -> Iterator[tuple[str, str]]
         yield "Attributes", f"and {len(known) - MOST_ATTRIBUTES} more"
 
 
-def _measured(one: Lemon) -> str:
+def lemon_text(one: Lemon) -> str:
+    """Return what was measured of a lemon: metric, ratio with its interval, other instances, trials and p-value."""
     what = f"{metric_text(one.metric, one.labels)} of {one.step} ({direction_text(one.metric.better)[2:]})"
     n = f"{count_text(one.trials, 'trial')} in {count_text(one.sessions, 'session')}"
     ratio = Ratio(one.ratio, one.low, one.high)

@@ -21,7 +21,7 @@ from app.fleet.distances import (
 )
 from app.fleet.study import FleetMetric, Group, host_centre
 from app.spreads import deviation_score
-from suites.quantities import count_text
+from suites.quantities import count_text, figure_text, metric_text
 from suites.vocab import Better, Labels, Metric
 
 METHOD = (
@@ -104,6 +104,14 @@ class TwoPopulations:
     high: float
     low_hosts: tuple[str, ...]
     high_hosts: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """The levels as a line: ``c7i.large: IOPS of fio is on two levels, about 700/s (5 instances) and ...``."""
+        sides = ((self.low, self.low_hosts), (self.high, self.high_hosts))
+        levels = (f"{figure_text(self.metric, level)} ({count_text(len(hosts), 'instance')})" for level, hosts in sides)
+        what = f"{metric_text(self.metric, self.labels)} of {self.step}"
+        return f"{self.group}: {what} is on two levels, about {' and '.join(levels)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,9 +62,7 @@ def test_few_sessions_and_few_hosts_are_not_tested() -> None:
 
     found = changes_since([cut(study(1))], [cut(study(2, groups={"type-0": 0.5}))])
     assert found.changed == ()
-    assert [each.reason for each in found.every] == [
-        "2 hosts, a change needs 3", "2 sessions, a change needs 3", "2 sessions, a change needs 3",
-    ]  # fmt: skip
+    assert [each.reason.partition(",")[0] for each in found.every] == ["2 hosts", "2 sessions", "2 sessions"]
 
 
 def test_lemons_are_new_healed_or_gone() -> None:

@@ -89,6 +89,8 @@ def test_two_populations_are_two_levels_and_no_lemons() -> None:
     (levels,) = found.populations
     assert set(levels.low_hosts) == {f"h0-{host}" for host in range(7)}
     assert levels.low / levels.high == pytest.approx(0.7, rel=0.05)
+    assert levels.text.startswith("type-0: Rate of cpu ")
+    assert levels.text.count("(7 instances)") == 2
     slower = {**dict.fromkeys(range(1, 7), 0.7), 0: 0.6}
     slow = fleet_of(np.random.default_rng(7), replace(STAGED, instances=14, instance=0.005, session=0.002), slower)
     assert [each.host for each in find_lemons([slow]).lemons] == ["h0-0"]
