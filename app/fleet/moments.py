@@ -41,7 +41,8 @@ def moment_effects(one: FleetMetric) -> tuple[MomentEffect, ...]:
 
     Two-way model of the logarithms of session means, host + moment, by least squares after subtracting the mean of
     each host (Searle, Casella and McCulloch 1992, 5.4), so that missing sessions are no bias. Each moment is compared
-    with the mean of the others by Student's t. Empty for fewer than two such sessions, or without residual freedom.
+    with the mean of the others by Student's t. Empty for fewer than two such sessions, without residual
+    freedom, or if sessions share no hosts with others: effects of moments are then not separate from those of hosts.
     """
     values = {(group, host): {name: math.log(mean) for name, mean in session_means(sessions).items()}
               for group, hosts in one.groups.items() for host, sessions in hosts.items()}  # fmt: skip
@@ -55,7 +56,10 @@ def moment_effects(one: FleetMetric) -> tuple[MomentEffect, ...]:
     if len(names) < 2 or len(shared) < FEWEST_HOSTS or freedom < 2:
         return ()
     design, response = (np.concatenate(parts) for parts in zip(*(_rows(own, names) for own in shared), strict=True))
-    inverse = np.linalg.pinv(design.T @ design)
+    products = design.T @ design
+    if np.linalg.matrix_rank(products, tol=1e-6) < len(names) - 1:
+        return ()
+    inverse = np.linalg.pinv(products)
     effects = inverse @ design.T @ response
     rest = response - design @ effects
     variance = max(float(rest @ rest) / freedom, 1e-24)

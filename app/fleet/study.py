@@ -2,6 +2,7 @@
 
 import math
 import statistics
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -41,9 +42,9 @@ class FleetMetric:
         object.__setattr__(self, "groups", groups)
         if not all(value > 0 and math.isfinite(value) for one in self.sessions() for value in one):
             raise FleetError(f"{self.title} is not above zero in every trial.", "Choose another metric.")
-        hosts = [host for group in groups.values() for host in group]
-        if twice := next((host for host in hosts if hosts.count(host) > 1), None):
-            raise FleetError(f"{twice[:60]} is in two groups.", "Give each host one group.")
+        hosts = Counter(host for group in groups.values() for host in group)
+        if hosts and (most := hosts.most_common(1)[0])[1] > 1:
+            raise FleetError(f"{most[0][:60]} is in two groups.", "Give each host one group.")
 
     @property
     def title(self) -> str:

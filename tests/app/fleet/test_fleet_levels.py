@@ -107,6 +107,14 @@ def test_too_few_shared_sessions_have_no_moments(plan: SimulatedFleet) -> None:
     assert levels(plan).moments == ()
 
 
+def test_groups_whose_sessions_are_not_shared_have_no_moments() -> None:
+    one = fleet_of(np.random.default_rng(5), SimulatedFleet(2, 6, 3, 3))
+    later = {host: {f"later {name}": own for name, own in sessions.items()}
+             for host, sessions in one.groups["type-1"].items()}  # fmt: skip
+    assert moment_effects(one)
+    assert moment_effects(FleetMetric("cpu", RATE, (), {**one.groups, "type-1": later})) == ()
+
+
 def test_independent_sessions_are_no_moments() -> None:
     found = [levels(SimulatedFleet(1, 6, 3, 2), seed).shared_moments for seed in range(100)]
     assert sum(map(bool, found)) <= 11  # of 100 at 5 %: 99 % of cases
