@@ -31,11 +31,15 @@ _LEAST_SCALE = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class HostScore:
-    """The score of a host, a logarithm, and the squared error that its own sessions and trials leave in it."""
+    """The score of a host, a logarithm, and two estimates of its squared error.
+
+    `error` is by the noise of all hosts and the host's numbers of sessions and trials, `own` by its own noise.
+    """
 
     host: str
     value: float
     error: float
+    own: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +60,8 @@ def robust_distances(
 
     Each host is compared with the others, without itself and without `excluded`, known lemons. The scale is the
     winsorised standard deviation of the others about their median, at least the median of the scales of all groups. A
-    host with fewer sessions or trials than the others has a wider scale by its larger error.
+    host with fewer sessions or trials than the others, or with more noise of its own, has a wider scale by its larger
+    error: trials that are slow now and then do not make a lemon.
     """
     rest = [[one for one in group if one.host not in excluded] for group in groups]
     usable = [
@@ -82,7 +87,8 @@ def _pooled_scale(groups: Sequence[Sequence[HostScore]]) -> tuple[float, int]:
 
 def _distance(one: HostScore, others: Numbers, usual: float, pooled: tuple[float, int], tail: int) -> RobustDistance:
     distance = one.value - float(np.median(others))
-    scale = math.hypot(max(_scale(others), pooled[0]), math.sqrt(max(0.0, one.error - usual)))
+    square = max(_scale(others), pooled[0]) ** 2
+    scale = math.sqrt(square + max(0.0, one.error - usual, one.own - min(usual, square)))
     few = 1 + _FEW_OTHERS / max(len(others), pooled[1])
     p = 2 * float(special.stdtr(tail, -abs(distance) / (scale * few)))
     return RobustDistance(one.host, distance, scale, len(others), p)

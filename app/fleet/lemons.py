@@ -19,7 +19,7 @@ from app.fleet.distances import (
     RobustDistance,
     robust_distances,
 )
-from app.fleet.study import FleetMetric, Group, host_centre
+from app.fleet.study import FleetMetric, Group, Sessions, host_centre
 from app.spreads import deviation_score
 from suites.quantities import count_text, figure_text, metric_text
 from suites.vocab import Better, Labels, Metric
@@ -202,15 +202,22 @@ def _families(one: FleetMetric) -> Iterator[_Family]:
 def level_scores(group: Group) -> list[HostScore]:
     """Return the logarithms of the centres of hosts with their squared errors, by the components of the group.
 
-    The error of a mean of k sessions of n trials is s_run^2 / k + s_trial^2 / (k n).
+    The error of a mean of k sessions of n trials is s_run^2 / k + s_trial^2 / (k n), that by the host's own noise the
+    larger one of the medians of its sessions and of all its trials. Medians have pi / 2 times the error of means.
     """
     trial, run, _ = (one.variance or 0.0 for one in components_of([[list(own.values()) for own in group.values()]]))
     found = []
     for host, sessions in group.items():
         of_trials = statistics.fmean(1 / len(trials) for trials in sessions.values())
         error = (run + trial * of_trials) / len(sessions)
-        found.append(HostScore(host, math.log(host_centre(sessions)), error))
+        found.append(HostScore(host, math.log(host_centre(sessions)), error, _own_error(sessions)))
     return found
+
+
+def _own_error(sessions: Sessions) -> float:
+    logs = [math.log(value) for trials in sessions.values() for value in trials]
+    medians = [math.log(statistics.median(trials)) for trials in sessions.values()]
+    return math.pi / 2 * max(statistics.variance(own) / len(own) if len(own) > 1 else 0.0 for own in (logs, medians))
 
 
 def _spread_scores(group: Group) -> list[HostScore]:
@@ -267,7 +274,7 @@ def _lemon(family: _Family, distance: RobustDistance, p_adjusted: float) -> Lemo
     own = next(score for score in family.scores[group] if score.host == distance.host)
     repeated = family.kind is LemonKind.SPREAD or any(len(each) > 1 for each in one.groups[group].values())
     error = math.sqrt(
-        (own.error if repeated else distance.scale**2) + math.pi / 2 * distance.scale**2 / distance.others
+        (max(own.error, own.own) if repeated else distance.scale**2) + math.pi / 2 * distance.scale**2 / distance.others
     )
     reach = student(distance.others - 1) * error
     ratio, low, high = (math.exp(distance.value + side * reach) for side in (0, -1, 1))
