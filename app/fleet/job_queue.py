@@ -31,6 +31,8 @@ from app.store.server_errors import translated
 _MIGRATION = re.compile(r"Procrastinate, migration (\S+)")
 """Comment of the schema: the last of the engine's migrations that it has."""
 
+_MAY_WORK = f"SELECT has_table_privilege('{QUEUE_SCHEMA}.procrastinate_jobs', 'UPDATE')"
+
 _SET_SEARCH_PATH = "SELECT set_config('search_path', %s, true)"
 
 
@@ -86,11 +88,12 @@ class JobQueue:
     def work(self, handle: Callable[[HostRunJob], object], at_once: int, stop: threading.Event) -> None:
         """Pass jobs to `handle`, on at most `at_once` threads, until `stop`; return when the last call has returned.
 
-        `handle` claims the host-run first; what it raises is logged. If the connection is lost, calls continue, and
-        the queue connects again. Raises StoreError if the queue cannot be used at the start.
+        `handle` claims the host-run first, and returns soon after `stop`; what it raises is logged. If the connection
+        is lost, calls continue, and the queue connects again. Raises StoreError if the queue cannot be used at the
+        start.
         """
         with self._connected() as connection:
-            if self._outstanding(connection):
+            if self._outstanding(connection) or connection.execute(_MAY_WORK).fetchone() != (True,):
                 raise _unprepared(self._url)
             parameters = {**connection.info.get_parameters(), "password": connection.info.password}
         QueueWorker(parameters, lambda content: handle(converter().structure(content, HostRunJob)), at_once, stop).run()

@@ -81,7 +81,7 @@ class QueueWorker:
             except (ConnectorException, psycopg.Error):  # not a lost connection: its row was deleted, for example
                 log.warning("the worker of the queue ended", exc_info=True)
             if not self._stop.is_set():
-                await asyncio.sleep(RECONNECT)
+                await asyncio.sleep(POLL)
 
     async def _run_worker(self, worker: Worker) -> None:
         beside = [asyncio.create_task(one) for one in (self._stop_worker(worker), self._redeliver_lost(worker))]
@@ -155,13 +155,15 @@ class _ReconnectingConnector(PsycopgConnector):
         await self._repeated(partial(super().listen_notify, on_notification, channels))
 
     async def _repeated(self, call: Callable[[], Awaitable[_Returned]]) -> _Returned:
+        level = logging.WARNING
         while True:
             try:
                 return await call()
             except ConnectorException as error:
                 if self._stop.is_set() or not isinstance(error.__cause__, psycopg.OperationalError):
                     raise
-                log.warning("the connection to the queue was lost: %s", error.__cause__)
+                log.log(level, "the connection to the queue: %s", error.__cause__)
+                level = logging.DEBUG  # reported once
                 await asyncio.sleep(RECONNECT)
 
 

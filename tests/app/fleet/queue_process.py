@@ -1,10 +1,10 @@
 """A worker of the queue in a process of its own: to be killed, frozen or cut off.
 
 Usage: queue_process.py URL SECONDS DELAY. Each job is claimed after DELAY seconds by a row of `claims`, which can be
-inserted once, and then takes SECONDS.
+inserted once, and then takes SECONDS. A claim has a token: after a lost connection, its worker recognises its own.
 """
 
-import os
+import secrets
 import sys
 import threading
 import time
@@ -16,9 +16,8 @@ from app.fleet import queue_worker
 from app.fleet.job_queue import HostRunJob, JobQueue
 from app.library_location import ServerUrl, location_of
 
-CLAIMS = (
-    "CREATE TABLE claims (study text, number int, epoch int, pid int, ended bool, PRIMARY KEY (study, number, epoch))"
-)
+CLAIMS = """CREATE TABLE claims (study text, number int, epoch int, token text, ended bool,
+    PRIMARY KEY (study, number, epoch))"""
 
 
 def shorten_intervals() -> None:
@@ -30,8 +29,9 @@ def run_claimed(url: ServerUrl, seconds: float, delay: float, job: HostRunJob) -
     """Claim the job and spend its time; return at once if it was claimed before."""
     time.sleep(delay)
     key = (job.study, job.number, job.epoch)
-    insert = "INSERT INTO claims VALUES (%s, %s, %s, %s, false) ON CONFLICT DO NOTHING"
-    if execute(url, insert, *key, os.getpid()):
+    insert = """INSERT INTO claims VALUES (%s, %s, %s, %s, false) ON CONFLICT (study, number, epoch)
+        DO UPDATE SET ended = false WHERE claims.token = excluded.token"""
+    if execute(url, insert, *key, secrets.token_hex()):
         time.sleep(seconds)
         execute(url, "UPDATE claims SET ended = true WHERE (study, number, epoch) = (%s, %s, %s)", *key)
 
