@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.fleet_study import PREFIX, HostRunState
+from app.fleet_study import HostRunState
 from app.host_services import HostServices
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Mapping, Sequence
+    from collections.abc import Generator, Iterable, Sequence
 
     from app.events import Event
     from app.fleet.board import Board, BoardReader
-    from app.fleet.changes import FleetChanges
     from app.fleet.estimate import FleetEstimate
     from app.fleet.host_run import CarrierServices
-    from app.fleet.results import FleetResults
     from app.fleet.runner import FleetRunner, OnEvent
-    from app.fleet.sameness import GroupSameness
     from app.fleet.worker import FleetWorker, WorkerOptions
     from app.fleet_study import FigureKey, FleetHost, FleetPlan, FleetStudy, HostRun
     from app.host_attributes import HostAddress
@@ -29,11 +25,8 @@ if TYPE_CHECKING:
     from app.plans.consent import Consents
     from app.plans.plan import Plan
     from app.plans.totals import Totals
-    from app.ranking.candidates import Price, RankingCriteria
-    from app.ranking.ranking import Ranking
     from app.runs.control import Control
     from remote.questions import Asker
-    from suites.facts import Facts
 
 
 class FleetServices(HostServices, ABC):
@@ -90,83 +83,6 @@ class FleetServices(HostServices, ABC):
         """Return the board of a study, with the values of `figure` (the headline of the first step)."""
         study = self._store.find_fleet_study(word)
         return (reader or self.board_reader()).board(study, self._store.host_runs_of(study.id), figure)
-
-    def fleet_results(self, word: str, metrics: Sequence[str] = ()) -> FleetResults:
-        """Return variance by level and lemons of a study, by the headline metrics of its steps and by `metrics`."""
-        from app.fleet.results import results_of
-
-        study = self._store.find_fleet_study(word)
-        host_runs = self._store.host_runs_of(study.id)
-        wanted = {step.headline.name for step in study.plan.plan.steps} | set(metrics)
-        progress = self._store.progress_of([one.run for one in host_runs if one.run], wanted)
-        return results_of(study, host_runs, progress, self.margins(), metrics)
-
-    def fleet_facts(self, word: str, hosts: Sequence[str] = ()) -> Mapping[str, Facts]:
-        """Return the facts of the hosts of a study (all if empty), as its latest done runs read them."""
-        study = self._store.find_fleet_study(word)
-        done = [one for one in self._store.host_runs_of(study.id) if one.state is HostRunState.DONE]
-        latest = {one.host: one.run for one in done if not hosts or one.host in hosts}
-        with self._store.loading(tuple(latest.values())) as load:
-            found = {host: load(run).facts_before.get(host) for host, run in latest.items()}
-        return {host: facts for host, facts in found.items() if facts is not None}
-
-    def fleet_sameness(self, word: str) -> tuple[GroupSameness, ...]:
-        """Return which facts differ within the groups of a study, by the facts that its latest done runs read."""
-        from app.fleet.sameness import sameness_of
-
-        study = self._store.find_fleet_study(word)
-        facts = self.fleet_facts(study.id)
-        groups = {
-            group: {host: facts[host] for host in hosts if host in facts} for group, hosts in study.plan.groups.items()
-        }
-        return sameness_of(groups, {host.name: host.attributes for host in study.plan.hosts})
-
-    def lemon_ticket(self, word: str, host: str, *, markdown: bool = False) -> str:
-        """Return the ticket text for an instance of a study that is an outlier. Raises FleetError for another one."""
-        from app.fleet.facts import differing_facts
-        from app.fleet.lemon_ticket import lemon_ticket
-        from app.fleet.study import FleetError
-
-        found = self.fleet_results(word)
-        own = [one for one in found.search.outliers if one.host == host]
-        if not own:
-            raise FleetError(f"{host} is no outlier of {found.study.id}.", "List them: benchwright fleet results")
-        hosts = found.study.plan.groups.get(own[0].group, ())
-        stated = found.study.plan.by_name[host].attributes
-        facts = differing_facts(host, self.fleet_facts(word, hosts))
-        return lemon_ticket(own, stated.texts(), facts, markdown=markdown)
-
-    def fleet_changes(self, previous: str, current: str) -> FleetChanges:
-        """Return what changed from one study to another, by the headline metrics of both."""
-        from app.fleet.changes import changes_since
-
-        return changes_since(self.fleet_results(previous).metrics, self.fleet_results(current).metrics)
-
-    def rank(self, selectors: Sequence[str], criteria: RankingCriteria) -> Ranking:
-        """Rank runs, groups and baselines by `criteria`; a whole study by its groups, with the prices of its hosts."""
-        words = [word for selector in selectors for word in self._groups_of(selector)]
-        return super().rank(words, replace(criteria, prices={**self._fleet_prices(words), **criteria.prices}))
-
-    def _groups_of(self, selector: str) -> list[str]:
-        """Return the groups of a whole study as selectors; `selector` itself without one."""
-        name = selector.removeprefix(PREFIX)
-        if name == selector or set(name) & set("@:,"):
-            return [selector]
-        study = self._store.find_fleet_study(name)
-        return [f"{PREFIX}{study.id}:{group}" for group in study.plan.groups]
-
-    def _fleet_prices(self, selectors: Sequence[str]) -> dict[str, Price]:
-        """Return the prices of the hosts of the studies that are selected, by host."""
-        from app.ranking.candidates import Price
-
-        parts = [part for word in selectors for part in word.split(",") if part.startswith(PREFIX)]
-        names = dict.fromkeys(re.split("[@:]", part.removeprefix(PREFIX))[0] for part in parts)
-        hosts = [host for name in names for host in self._store.find_fleet_study(name).plan.hosts]
-        return {
-            host.name: Price(host.attributes.price, host.attributes.currency)
-            for host in hosts
-            if host.attributes.price is not None
-        }
 
     def check_fleet(self, plan: FleetPlan) -> FleetPlan:
         """Return `plan` if it is valid; raise PlanError or ParameterError naming the fault."""

@@ -12,8 +12,9 @@ from app.comparison.gate_report import GateJson
 from app.crosscheck.report import AgreementsJson, ProposalJson
 from app.distributions.distribution import DistributionsJson
 from app.events import SettingRestored
-from app.fleet.fleet_json import BoardJson, EstimateJson, FleetResultsJson, StudyJson
+from app.fleet.fleet_json import BoardJson, EstimateJson, StudyJson
 from app.fleet.inventory_json import InventoryImportJson, InventoryJson
+from app.fleet.results_json import FleetResultsJson, ProposalsJson
 from app.fleet.sameness_report import SamenessJson
 from app.formats import FactsJson, InvestigationJson, PlanJson
 from app.history import HistoryJson
@@ -97,6 +98,7 @@ _SCHEMAS: Mapping[str, tuple[str, Any]] = {
     "fleet": ("The fleet studies", list[StudyJson]),
     "fleet-estimate": ("Time, cost and volume of a fleet study", EstimateJson),
     "fleet-results": ("The results of a fleet study", FleetResultsJson),
+    "fleet-propose": ("Designs of the next fleet study", ProposalsJson),
     "fleet-board": ("A fleet study with its hosts", BoardJson),
     "queue-run": ("The outcomes of several runs", list[QueuedRunJson]),
     "detached": ("The detached runs", list[DetachedJson]),

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from app.fleet_services import FleetServices
+from app.fleet_result_services import FleetResultServices
 from suites.errors import BenchwrightError
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class RedactedRuns:
         return replace(given, overruled=self.reason)
 
 
-class RedactionServices(FleetServices, ABC):
+class RedactionServices(FleetResultServices, ABC):
     """Threads, blocking and errors are as in app.services."""
 
     @abstractmethod

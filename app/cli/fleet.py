@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial, wraps
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -25,17 +25,14 @@ from app.cli.common import (
     report_errors,
     verb,
 )
+from app.cli.fleet_results import propose, results, sameness, ticket
 from app.cli.host_keys import accept_option, trusting_asker
 from app.cli.progress import signals_handled
 from app.cli.prompts import TerminalAsker, agrees, with_asker
-from app.cli.sameness import print_sameness
-from app.cli.studies import Study, study
 from app.events import Event, RunEnded
-from app.fleet.board import BoardRow, off_text
+from app.fleet.board import BoardRow, off_text, study_state
 from app.fleet.estimate import estimate_lines
-from app.fleet.fleet_json import board_to_json, estimate_to_json, results_to_json, study_to_json
-from app.fleet.results import results_lines
-from app.fleet.sameness_report import sameness_to_json
+from app.fleet.fleet_json import board_to_json, estimate_to_json, study_to_json
 from app.fleet_study import (
     AT_ONCE,
     MOST_HOSTS,
@@ -83,16 +80,6 @@ def _study_row(study: FleetStudy) -> list[str]:
         study.id, study.name, str(len(study.plan.hosts)), str(study.plan.sessions), f"{done}/{study.total}",
         study_state(study),
     ]  # fmt: skip
-
-
-def study_state(study: FleetStudy) -> str:
-    """Return the state of a study: ``12 running, 3 failed``."""
-    if study.paused is not None and study.ended is None:
-        return "paused"
-    texts = [
-        f"{count} {state.value}" for state, count in study.counts.items() if count and state is not HostRunState.DONE
-    ]
-    return ", ".join(texts) or "done"
 
 
 _LIMIT = Whole(1, MOST_HOSTS)
@@ -323,50 +310,6 @@ def show(workstation: Workstation, study: str, *, as_json: bool) -> None:
     print_study(workstation, study, as_json=as_json)
 
 
-@fleet.command("results")
-@click.argument("name", metavar="STUDY", default="last")
-@click.option(
-    "--metric", "metrics", multiple=True, metavar="NAME", help="Include this metric of each step; repeatable."
-)
-@study("fleet-results", png="Write the strips of groups and instances to this file.")
-def results(workstation: Workstation, name: str, metrics: tuple[str, ...]) -> Study:
-    """Show what STUDY found: variance by level (trial, session, instance, type), and lemons.
-
-    A lemon is an instance that is slower, or varies more, than the others of its group. Rank the groups with
-    “benchwright best fleet:STUDY --metric NAME”, compare them with “benchwright compare fleet:STUDY:GROUP …”.
-    """
-    found = workstation.fleet_results(name, metrics)
-
-    def show() -> None:
-        click.echo(plain(f"Study {found.study.id}, {found.study.name}: {study_state(found.study)}"))
-        for line in results_lines(found):
-            click.echo(plain(line))
-
-    return Study(show, partial(results_to_json, found), charts=found.charts)
-
-
-@fleet.command("sameness")
-@click.argument("name", metavar="STUDY", default="last")
-@json_verb("sameness")
-def sameness(workstation: Workstation, name: str, *, as_json: bool) -> None:
-    """Show which facts differ within the groups of STUDY, by what its runs read, the odd host first."""
-    found = workstation.fleet_sameness(name)
-    if as_json:
-        print_json(sameness_to_json(found, {}))
-    else:
-        print_sameness(found)
-
-
-@fleet.command("ticket")
-@click.argument("name", metavar="STUDY")
-@click.argument("host")
-@click.option("--markdown", is_flag=True, help="Print Markdown.")
-@verb
-def ticket(workstation: Workstation, name: str, host: str, *, markdown: bool) -> None:
-    """Print the ticket text for HOST, an instance of STUDY that differs from its group."""
-    click.echo(workstation.lemon_ticket(name, host, markdown=markdown), nl=False)
-
-
 @fleet.command("pause")
 @click.argument("study", default="last")
 @verb
@@ -431,3 +374,7 @@ def _print_changed(workstation: Workstation, study: str, changed: Sequence[HostR
     print_note(f"{count_text(len(changed), 'host-run')} of {count_text(len(hosts), 'host')} {how}")
     if changed and found.ended is None and not found.by_workers:
         print_note(f"Run them with: benchwright fleet resume {found.id}, unless it is under way")
+
+
+for command in (results, sameness, ticket, propose):
+    fleet.add_command(command)

@@ -46,7 +46,7 @@ def inventory(context: click.Context, workstation: Workstation, *, as_json: bool
     """List the hosts with their attributes (type, zone, price, image, launch) and groups.
 
     The verbs on groups of hosts take words: a group, a host, a pattern such as 'web-*', KEY=VALUE of an attribute
-    (type, zone, image, storage, id), NAME:=WORD,WORD to name a group, and by=KEY for a group of each value.
+    (type, zone, image, storage, link, id), NAME:=WORD,WORD to name a group, and by=KEY for a group of each value.
     """
     if context.invoked_subcommand is not None:
         return
@@ -161,6 +161,7 @@ def _import_row(one: ImportedHost) -> list[str]:
 @click.option("--image", help="Image, such as ami-0a1b.")
 @click.option("--launched", metavar="TIME", help="Time of launch in ISO 8601; UTC without an offset.")
 @click.option("--storage", metavar="NAME", help="Storage that the hosts share with others.")
+@click.option("--link", metavar="NAME", help="Network link that the hosts share with others.")
 @click.option("--group", "groups", multiple=True, metavar="NAME", help="Add the hosts to this group; repeatable.")
 @click.option("--not-in", "left", multiple=True, metavar="NAME", help="Take the hosts out of this group; repeatable.")
 @verb

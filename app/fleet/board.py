@@ -204,3 +204,13 @@ def off_text(row: BoardRow) -> str:
         return times_text(1 + row.off)
     sign = "−" if row.off < 0 else "+"
     return f"{sign}{share_text(abs(row.off))}"
+
+
+def study_state(study: FleetStudy) -> str:
+    """Return the state of a study: ``12 running, 3 failed``."""
+    if study.paused is not None and study.ended is None:
+        return "paused"
+    texts = [
+        f"{count} {state.value}" for state, count in study.counts.items() if count and state is not HostRunState.DONE
+    ]
+    return ", ".join(texts) or "done"

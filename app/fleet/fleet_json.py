@@ -5,20 +5,13 @@ from typing import Annotated, TypedDict
 
 from app.fleet.board import Board, BoardRow
 from app.fleet.estimate import FleetEstimate
-from app.fleet.lemons import Lemon, LemonKind, TwoPopulations
-from app.fleet.levels import TITLES, FleetLevel, FleetLevels
-from app.fleet.moments import MomentEffect
-from app.fleet.results import FleetResults
-from app.fleet.study import FleetMetric
 from app.fleet_study import FleetStudy, HostRun, HostRunState
 from app.formats import FleetPlanJson, fleet_plan_to_json
 from app.host_attributes import HostAttributes
 from app.json_converter import Json, published
-from suites.vocab import Better, Severity
+from suites.vocab import Severity
 
 BOARD_FORMAT = "benchwright-fleet-board/1"
-
-RESULTS_FORMAT = "benchwright-fleet-results/1"
 
 
 class StudyJson(TypedDict):
@@ -73,87 +66,6 @@ class BoardJson(TypedDict):
     unit: str | None
     medians: dict[str, float]
     rows: list[RowJson]
-
-
-class LevelJson(TypedDict):
-    """A variance level. CoV and its interval are shares; None where the level was not repeated, for `reason`."""
-
-    level: str
-    n: int
-    cov: float | None
-    low: float | None
-    high: float | None
-    share: float | None
-    reason: str
-
-
-class MomentJson(TypedDict):
-    """A session in which all hosts differ: the ratio to the others, with its 95 % interval."""
-
-    session: str
-    ratio: float
-    low: float
-    high: float
-    p: float
-
-
-class FleetMetricJson(TypedDict):
-    """A metric of a step: the trials by group, host and session, its variance by level, shared moments."""
-
-    step: str
-    metric: str
-    labels: dict[str, str]
-    unit: str
-    better: Better
-    margin: float
-    values: dict[str, dict[str, dict[str, list[float]]]]
-    levels: list[LevelJson] | None
-    moments: list[MomentJson]
-
-
-class OutlierJson(TypedDict):
-    """An instance that differs from the others of its group; a lemon if it is worse. `p` has Holm's correction."""
-
-    host: str
-    group: str
-    step: str
-    metric: str
-    labels: dict[str, str]
-    kind: LemonKind
-    lemon: bool
-    ratio: float
-    low: float
-    high: float
-    p: float
-    sessions: int
-    trials: int
-    median: float
-
-
-class PopulationsJson(TypedDict):
-    """A group whose hosts are on two levels."""
-
-    group: str
-    step: str
-    metric: str
-    labels: dict[str, str]
-    low: float
-    high: float
-    low_hosts: list[str]
-    high_hosts: list[str]
-
-
-class FleetResultsJson(TypedDict):
-    """The results of a study."""
-
-    format: Annotated[str, RESULTS_FORMAT]
-    study: StudyJson
-    metrics: list[FleetMetricJson]
-    outliers: list[OutlierJson]
-    populations: list[PopulationsJson]
-    untested: list[str]
-    tests: int
-    notes: list[str]
 
 
 EstimateJson = Annotated[Json, FleetEstimate]
@@ -215,82 +127,3 @@ def estimate_to_json(found: FleetEstimate) -> EstimateJson:
     """Return the public JSON of an estimate. Times are in seconds, volumes in bytes, prices by currency."""
     result: EstimateJson = published(found)
     return result
-
-
-def results_to_json(found: FleetResults) -> FleetResultsJson:
-    """Return the public JSON of the results of a study."""
-    return {
-        "format": RESULTS_FORMAT,
-        "study": study_to_json(found.study),
-        "metrics": [_metric(one, levels) for one, levels in zip(found.metrics, found.levels, strict=True)],
-        "outliers": list(map(_outlier, found.search.outliers)),
-        "populations": list(map(_populations, found.search.populations)),
-        "untested": list(found.search.untested),
-        "tests": found.search.tests,
-        "notes": list(found.notes),
-    }
-
-
-def _metric(one: FleetMetric, levels: FleetLevels | None) -> FleetMetricJson:
-    return {
-        "step": one.step,
-        "metric": one.metric.name,
-        "labels": dict(one.labels),
-        "unit": one.metric.unit,
-        "better": one.metric.better,
-        "margin": one.margin,
-        "values": {
-            group: {host: {name: list(values) for name, values in own.items()} for host, own in hosts.items()}
-            for group, hosts in one.groups.items()
-        },
-        "levels": None if levels is None else list(map(_level, levels.levels)),
-        "moments": [] if levels is None else list(map(_moment, levels.shared_moments)),
-    }
-
-
-def _level(level: FleetLevel) -> LevelJson:
-    return {
-        "level": TITLES[level.name],
-        "n": level.n,
-        "cov": level.cov,
-        "low": level.low,
-        "high": level.high,
-        "share": level.share,
-        "reason": level.reason,
-    }
-
-
-def _moment(one: MomentEffect) -> MomentJson:
-    return {"session": one.session, "ratio": one.ratio, "low": one.low, "high": one.high, "p": one.p_adjusted}
-
-
-def _outlier(one: Lemon) -> OutlierJson:
-    return {
-        "host": one.host,
-        "group": one.group,
-        "step": one.step,
-        "metric": one.metric.name,
-        "labels": dict(one.labels),
-        "kind": one.kind,
-        "lemon": one.is_worse,
-        "ratio": one.ratio,
-        "low": one.low,
-        "high": one.high,
-        "p": one.p_adjusted,
-        "sessions": one.sessions,
-        "trials": one.trials,
-        "median": one.median,
-    }
-
-
-def _populations(one: TwoPopulations) -> PopulationsJson:
-    return {
-        "group": one.group,
-        "step": one.step,
-        "metric": one.metric.name,
-        "labels": dict(one.labels),
-        "low": one.low,
-        "high": one.high,
-        "low_hosts": list(one.low_hosts),
-        "high_hosts": list(one.high_hosts),
-    }

@@ -37,6 +37,7 @@ COLUMNS: Mapping[str, tuple[str, ...]] = MappingProxyType({
     "age": ("age", "age_days"),
     "instance_id": ("instance_id", "id"),
     "storage": ("storage",),
+    "link": ("link",),
 })  # fmt: skip
 """The columns, each with its other names."""
 
@@ -102,7 +103,7 @@ def _host(row: Mapping[str, str], now: datetime, long: bool, *, private: bool) -
 
 def _attributes(row: Mapping[str, str], now: datetime) -> tuple[HostAttributes, str]:
     """Return the attributes, and what is wrong with them."""
-    found = {key: text_of(row.get(key, "")) for key in ("zone", "image", "instance_id", "storage")}
+    found = {key: text_of(row.get(key, "")) for key in ("zone", "image", "instance_id", "storage", "link")}
     launched, amount, currency, problem = text_of(row.get("launched", "")), None, "", ""
     if age := row.get("age", ""):
         try:

@@ -1,0 +1,98 @@
+"""benchwright fleet results, sameness, ticket, propose: what studies found."""
+
+from functools import partial
+
+import click
+
+from app.cli.common import PERCENT, Whole, json_verb, plain, print_json, verb
+from app.cli.sameness import print_sameness
+from app.cli.studies import Study, study
+from app.fleet.board import study_state
+from app.fleet.planner import FleetGoal, FleetRequest, plan_text
+from app.fleet.results import results_lines
+from app.fleet.results_json import proposals_to_json, results_to_json
+from app.fleet.sameness_report import sameness_to_json
+from app.sample_size.designs import DesignLimits
+from app.services import Workstation
+
+
+@click.command("results")
+@click.argument("name", metavar="STUDY", default="last")
+@click.option(
+    "--metric", "metrics", multiple=True, metavar="NAME", help="Include this metric of each step; repeatable."
+)
+@study("fleet-results", png="Write the strips of groups and instances to this file.")
+def results(workstation: Workstation, name: str, metrics: tuple[str, ...]) -> Study:
+    """Show what STUDY found: variance by level (trial, session, instance, type), and lemons.
+
+    A lemon is an instance that is slower, or varies more, than the others of its group. Rank the groups with
+    “benchwright best fleet:STUDY --metric NAME”, compare them with “benchwright compare fleet:STUDY:GROUP …”.
+    """
+    found = workstation.fleet_results(name, metrics)
+
+    def show() -> None:
+        click.echo(plain(f"Study {found.study.id}, {found.study.name}: {study_state(found.study)}"))
+        for line in results_lines(found):
+            click.echo(plain(line))
+
+    return Study(show, partial(results_to_json, found), charts=found.charts)
+
+
+@click.command("sameness")
+@click.argument("name", metavar="STUDY", default="last")
+@json_verb("sameness")
+def sameness(workstation: Workstation, name: str, *, as_json: bool) -> None:
+    """Show which facts differ within the groups of STUDY, by what its runs read, the odd host first."""
+    found = workstation.fleet_sameness(name)
+    if as_json:
+        print_json(sameness_to_json(found, {}))
+    else:
+        print_sameness(found)
+
+
+@click.command("propose")
+@click.argument("name", metavar="STUDY", default="last")
+@click.option("--half-width", type=PERCENT, metavar="PERCENT", help="Half width of the interval of each type's mean.")
+@click.option("--difference", type=PERCENT, metavar="PERCENT", help="Difference between two types to show.")
+@click.option("--metric", default="", metavar="NAME", help="Metric.  [default: the first headline metric]")
+@click.option("--most-instances", type=Whole(3, 1000), default=20, show_default=True, help="Most instances of a type.")
+@json_verb("fleet-propose")
+def propose(
+    workstation: Workstation,
+    name: str,
+    half_width: float | None,
+    difference: float | None,
+    metric: str,
+    most_instances: int,
+    *,
+    as_json: bool,
+) -> None:
+    """Propose instances x sessions x trials of the next study from the variance of STUDY, the cheapest first."""
+    if (half_width is None) == (difference is None):
+        raise click.UsageError("Give --half-width or --difference.")
+    goal = FleetGoal.DIFFERENCE if half_width is None else FleetGoal.HALF_WIDTH
+    wanted = (difference if half_width is None else half_width) or 0.0
+    request = FleetRequest(goal, wanted / 100, limits=DesignLimits(hosts=most_instances))
+    one, designs = workstation.propose_fleet(name, request, metric)
+    if as_json:
+        print_json(proposals_to_json(one, designs))
+        return
+    click.echo(plain(f"{one.title}, {goal.value} {wanted:g} %"))
+    for design in designs[:MOST_DESIGNS]:
+        click.echo(plain(plan_text(design, request)))
+    if not designs:
+        click.echo(f"No design with at most {most_instances} instances reaches it.")
+
+
+MOST_DESIGNS = 5
+"""Designs that are printed."""
+
+
+@click.command("ticket")
+@click.argument("name", metavar="STUDY")
+@click.argument("host")
+@click.option("--markdown", is_flag=True, help="Print Markdown.")
+@verb
+def ticket(workstation: Workstation, name: str, host: str, *, markdown: bool) -> None:
+    """Print the ticket text for HOST, an instance of STUDY that differs from its group."""
+    click.echo(workstation.lemon_ticket(name, host, markdown=markdown), nl=False)
