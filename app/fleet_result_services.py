@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from app.fleet.changes import FleetChanges
+    from app.fleet.facts import SeparatingFact
+    from app.fleet.lemons import TwoPopulations
     from app.fleet.planner import FleetDesign, FleetRequest
     from app.fleet.results import FleetResults
     from app.fleet.sameness import GroupSameness
@@ -44,6 +46,13 @@ class FleetResultServices(FleetServices, ABC):
         with self._store.loading(tuple(latest.values())) as load:
             found = {host: load(run).facts_before.get(host) for host, run in latest.items()}
         return {host: facts for host, facts in found.items() if facts is not None}
+
+    def population_facts(self, word: str, one: TwoPopulations) -> list[SeparatingFact]:
+        """Return the facts that separate the two populations of a group of a study."""
+        from app.fleet.facts import separating_facts
+
+        facts = self.fleet_facts(word, (*one.low_hosts, *one.high_hosts))
+        return separating_facts(one.low_hosts, one.high_hosts, facts)
 
     def fleet_sameness(self, word: str) -> tuple[GroupSameness, ...]:
         """Return which facts differ within the groups of a study, by the facts that its latest done runs read."""

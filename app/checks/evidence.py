@@ -227,6 +227,8 @@ def contention(trial: TrialEvidence) -> Contention | None:
     asked = max(got, min(got + waiting, usable))
     wakes = others >= HALF * usable and _measures_wake_ups(trial)
     whole = asked if wakes else max(asked, min(workers_of(trial) or 1, usable))
+    if not whole:  # it neither ran nor waited
+        return None
     return Contention(got, asked, others, min(asked - got, others) / whole)
 
 

@@ -34,6 +34,11 @@ def results(workstation: Workstation, name: str, metrics: tuple[str, ...]) -> St
         click.echo(plain(f"Study {found.study.id}, {found.study.name}: {study_state(found.study)}"))
         for line in results_lines(found):
             click.echo(plain(line))
+        for one in found.search.populations:
+            for fact in workstation.population_facts(name, one):
+                click.echo(
+                    plain(f"{one.group}, {fact.title}: {fact.low} on the lower level, {fact.high} on the higher")
+                )
 
     return Study(show, partial(results_to_json, found), charts=found.charts)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from app.comparison.estimates import Ratio
 from app.comparison.sentences import claim_text
-from app.fleet.facts import DifferingFact
+from app.fleet.facts import LemonFact
 from app.fleet.lemons import Lemon, LemonKind
 from app.markdown import escaped
 from app.output import visible
@@ -18,7 +18,7 @@ MOST_ATTRIBUTES = 12
 def lemon_ticket(
     lemons: Sequence[Lemon],
     attributes: Mapping[str, str],
-    facts: Sequence[DifferingFact] | None,
+    facts: Sequence[LemonFact] | None,
     *,
     markdown: bool = False,
 ) -> str:
@@ -84,7 +84,7 @@ def _group(one: Lemon) -> str:
     return f"{one.group}: median {median}, this instance {value}"
 
 
-def _fact_lines(facts: Sequence[DifferingFact] | None) -> Iterator[str]:
+def _fact_lines(facts: Sequence[LemonFact] | None) -> Iterator[str]:
     if facts is None:
         return
     if not facts:
@@ -100,7 +100,7 @@ def _steps(one: Lemon) -> Iterator[str]:
     yield f"Run {one.step} {again}on the new instance and compare it with the group."
 
 
-def _unchecked(lemons: Sequence[Lemon], facts: Sequence[DifferingFact] | None) -> Iterator[str]:
+def _unchecked(lemons: Sequence[Lemon], facts: Sequence[LemonFact] | None) -> Iterator[str]:
     if facts is None:
         yield "facts of the instance (not read)"
     if all(one.sessions == 1 for one in lemons):

@@ -86,8 +86,7 @@ def _lines(rows: Iterable[FactRow], depth: int) -> Iterator[str]:
         yield from _lines(row.children, depth + 1)
 
 
-MISSING = "missing"
-"""Value of a fact that a reading does not list."""
+_MISSING = "missing"
 
 ABSENT_TEXT = "absent ("
 """The beginning of the text of an absent fact; its reason and a bracket follow."""
@@ -120,7 +119,7 @@ def _compared(title: str, values: Sequence[str | None]) -> ComparedFact:
     partly = len(known_values) < len(values)
     absent = all(value.startswith(ABSENT_TEXT) for value in known_values)
     differs = len(set(values)) > 1 and not (partly and absent) and title not in _TRANSIENT
-    return ComparedFact(title, tuple(value or MISSING for value in values), differs)
+    return ComparedFact(title, tuple(value or _MISSING for value in values), differs)
 
 
 def flat_facts(rows: Iterable[FactRow], above: str = "") -> Iterator[tuple[str, str]]:

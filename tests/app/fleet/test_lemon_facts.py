@@ -44,7 +44,7 @@ def test_two_populations_are_separated_by_what_all_of_each_have() -> None:
     for host in HOSTS[:5]:
         found[host] = replace(found[host], cpu=replace(found[host].cpu, model="EPYC 7R13"))
     (one,) = separating_facts(HOSTS[:5], HOSTS[5:], found)
-    assert (one.title, one.values) == ("CPU · Model", ("EPYC 7R13", "Xeon Platinum 8488C"))
+    assert (one.title, one.low, one.high) == ("CPU · Model", "EPYC 7R13", "Xeon Platinum 8488C")
     assert separating_facts(HOSTS[:6], HOSTS[6:], found) == []
     assert separating_facts(HOSTS[:5], ["h9-9"], found) == []
 
