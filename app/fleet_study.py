@@ -27,6 +27,9 @@ MOST_HOSTS = 20_000
 MOST_HOST_RUNS = 500_000
 """Most host-runs of a study; a mesh of 1,000 hosts has 499,500 in a session."""
 
+MOST_RETRIES = 100
+"""Most further attempts of a host-run that could not connect."""
+
 AT_ONCE = 16
 """Default limit of host-runs at once. Each takes a connection, some threads and about 1 % of a processor here."""
 
@@ -279,14 +282,23 @@ class FleetStudy:
 def check_fleet(plan: FleetPlan) -> FleetPlan:
     """Return `plan` if its hosts, limits and pairs are valid; raise PlanError naming the fault. See also validate()."""
     _check_hosts(plan)
-    limits = plan.limits
-    for limit in (limits.at_once, limits.per_group, limits.per_zone, limits.per_storage):
-        if limit is not None and limit < 1:
-            raise PlanError(f"A limit of {limit} lets nothing start.", "Set 1 or more.")
+    check_terms(plan)
     _check_pairs(plan)
     if (number := _number_of_host_runs(plan)) > MOST_HOST_RUNS:
         raise PlanError(f"The study has {number:,} host-runs.", f"Use fewer hosts: at most {MOST_HOST_RUNS:,}.")
     return plan
+
+
+def check_terms(plan: FleetPlan) -> None:
+    """Raise PlanError for a limit, a seed or a number of retries out of bounds."""
+    limits = plan.limits
+    for limit in (limits.at_once, limits.per_group, limits.per_zone, limits.per_storage):
+        if limit is not None and limit < 1:
+            raise PlanError(f"A limit of {limit} lets nothing start.", "Set 1 or more.")
+    if not 0 <= plan.retries <= MOST_RETRIES:
+        raise PlanError(f"The study has {plan.retries} retries.", f"Set 0 to {MOST_RETRIES}.")
+    if not 0 <= plan.seed <= MAXIMUM_SEED:
+        raise PlanError(f"The seed of the order is {plan.seed}.", f"Set 0 to {MAXIMUM_SEED}.")
 
 
 def _check_hosts(plan: FleetPlan) -> None:

@@ -11,12 +11,12 @@ from types import GenericAlias
 from typing import Annotated, Any, TypedDict, TypeVar
 
 from app.fleet_study import FORMAT as FLEET_FORMAT
-from app.fleet_study import FleetHost, FleetLimits, FleetPlan, HostOrder, Topology
+from app.fleet_study import FleetHost, FleetLimits, FleetPlan, HostOrder, Topology, check_terms
 from app.host_attributes import HostAddress, HostAttributes
 from app.investigation import Investigation
 from app.json_converter import TEXT_LIMIT, Json, converter, published, short
 from app.plans.plan import FORMATS as PLAN_FORMATS
-from app.plans.plan import Plan
+from app.plans.plan import Plan, PlanError
 from app.plans.plan_remarks import RemediedValue, reason_of
 from app.records import Calibration
 from suites.base import Command
@@ -230,7 +230,12 @@ def fleet_plan_from_json(data: object, hosts: tuple[FleetHost, ...]) -> FleetPla
     found = _body(data, "The fleet plan", FLEET_FORMAT)
     plan = plan_from_json(found.pop("plan", None))
     terms = _structure(found, _FleetTerms, "The fleet plan")
-    return FleetPlan(plan, hosts, terms.topology, terms.order, terms.seed, terms.limits, terms.retries)
+    made = FleetPlan(plan, hosts, terms.topology, terms.order, terms.seed, terms.limits, terms.retries)
+    try:
+        check_terms(made)
+    except PlanError as error:
+        raise FormatError(error.message, error.remedy) from None
+    return made
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,7 @@ from app.fleet.fleet_json import board_to_json, estimate_to_json, study_to_json
 from app.fleet_study import (
     AT_ONCE,
     MOST_HOSTS,
+    MOST_RETRIES,
     FleetLimits,
     FleetPlan,
     FleetStudy,
@@ -112,7 +113,9 @@ _OPTIONS = (
     ),
     click.option("--sessions", type=Whole(1, MOST_SESSIONS), help="Runs on each host, spread over time."),
     click.option("--every", metavar="TIME", help="Time between the starts of two sessions, as in 1d."),
-    click.option("--retries", type=Whole(0, 100), default=2, show_default=True, help="Further attempts to connect."),
+    click.option(
+        "--retries", type=Whole(0, MOST_RETRIES), default=2, show_default=True, help="Further attempts to connect."
+    ),
 )
 
 

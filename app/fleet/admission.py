@@ -1,6 +1,7 @@
 """Admission of host-runs: which may start now, beside those under way, within the limits of a study."""
 
-from collections import Counter
+import heapq
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
 from app.fleet_study import FleetPlan, HostRun
@@ -19,17 +20,62 @@ def startable(
     found: list[HostRun] = []
     if free <= 0:
         return found
+    blocked: set[str] = set()  # hosts on which nothing starts: nothing is freed here
     for one in waiting:
+        if one.host in blocked:
+            continue
         needed = capacities(one, plan)
         if all(used[name] < capacity for name, capacity in needed.items()):
             used.update(needed.keys())
             found.append(one)
             if len(found) == free:
                 break
+        elif one.peer is None:
+            blocked.add(one.host)
     return found
 
 
 _ALL = "all"
+
+
+class AdmissionQueue:
+    """Host-runs that wait and those under way; starts what startable() would, each look at what was freed only."""
+
+    def __init__(self, plan: FleetPlan) -> None:
+        self._plan = plan
+        self._used: Counter[str] = Counter()
+        self._blocked: dict[str, list[tuple[int, HostRun]]] = defaultdict(list)  # heaps, by one full capacity of each
+        self._freed: set[str] = set()
+
+    def add(self, one: HostRun) -> None:
+        """Let a host-run wait."""
+        heapq.heappush(self._blocked[_ALL], (one.number, one))
+
+    def end(self, one: HostRun) -> None:
+        """Free what a host-run under way occupies."""
+        needed = capacities(one, self._plan)
+        self._used.subtract(needed.keys())
+        self._freed.update(needed)
+
+    def start(self) -> Iterator[HostRun]:
+        """Yield the host-runs that start now, in the order of their numbers; they are then under way."""
+        looked_at = {name for name in {_ALL, *self._freed} if self._blocked[name]}
+        self._freed.clear()
+        while self._used[_ALL] < self._plan.limits.at_once and (name := self._first(looked_at)):
+            number, one = heapq.heappop(self._blocked[name])
+            needed = capacities(one, self._plan)
+            full = next((each for each, capacity in needed.items() if self._used[each] >= capacity), None)
+            if full is None:
+                self._used.update(needed.keys())
+                yield one
+                continue
+            heapq.heappush(self._blocked[full], (number, one))
+            looked_at.discard(full)
+        self._freed |= looked_at
+
+    def _first(self, names: set[str]) -> str:
+        """Return under which of `names` the first host-run waits; empty if none does."""
+        return min((name for name in names if self._blocked[name]), key=lambda one: self._blocked[one][0], default="")
 
 
 def capacities(one: HostRun, plan: FleetPlan) -> Mapping[str, int]:

@@ -3,10 +3,11 @@
 import logging
 from collections.abc import Callable, Generator
 from contextlib import closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.events import Event, RunDetached, RunEnded, RunStarted, State, TrialAttached, TrialStarted
 from app.fleet_study import FleetStudy, HostRun, HostRunState
+from app.json_converter import short
 from app.plans.plan import Plan
 from app.runs.control import Control, HostInUseError
 from app.store.errors import StoreBusyError, StoreError, StoreLostError, TakenOverError
@@ -35,12 +36,17 @@ class CarrierServices:
 
 @dataclass(slots=True)
 class _Outcome:
-    """What the events say of the run. `measured`: a trial began."""
+    """What the events state about the run. `measured`: a trial began.
+
+    `attached`: another process began the run. `stopped`: it was stopped with its study, which can be resumed.
+    """
 
     state: State | None = None
     reason: str = ""
     measured: bool = False
     detached: bool = False
+    attached: bool = False
+    stopped: bool = False
 
     def note(self, event: Event) -> None:
         match event:
@@ -52,13 +58,20 @@ class _Outcome:
                 self.detached = True
 
 
-def carry(services: CarrierServices, study: FleetStudy, one: HostRun, control: Control) -> Generator[Event]:
+def carry(
+    services: CarrierServices,
+    study: FleetStudy,
+    one: HostRun,
+    control: Control,
+    resumed: Callable[[], bool] = lambda: False,
+) -> Generator[Event]:
     """Carry a host-run that this process has claimed; yield its events, and settle it at the end.
 
     A host-run that another process takes over ends here without an event. A detached one stays under way, and so does
-    one of which the library cannot be reached, until it is released. Raises StoreLostError or StoreBusyError then.
+    one of which the library cannot be reached, until it is released; StoreLostError or StoreBusyError is raised then.
+    If it is stopped, it waits again if `resumed` returns true, and has failed otherwise.
     """
-    outcome, error = _Outcome(), None
+    outcome, error = _Outcome(attached=bool(one.run)), None
     try:
         if one.run:
             yield from _noted(services.attach(one.run, control), outcome)
@@ -72,6 +85,10 @@ def carry(services: CarrierServices, study: FleetStudy, one: HostRun, control: C
         raise
     except BenchwrightError as failed:
         error = failed
+    except Exception as bug:
+        log.exception("the host-run of %s failed", one.title)
+        error = BenchwrightError(f"Benchwright failed: {short(repr(bug))}.", "The log has more.")
+    outcome.stopped = control.stopped and resumed()
     if outcome.detached or control.taken_over:
         return
     with suppress(TakenOverError):
@@ -81,7 +98,11 @@ def carry(services: CarrierServices, study: FleetStudy, one: HostRun, control: C
 def _begun(
     services: CarrierServices, study: FleetStudy, one: HostRun, control: Control, outcome: _Outcome
 ) -> Generator[Event]:
-    """Run the plan of a host-run. Once its run is stored, another process attaches it, or has the host-run already."""
+    """Run the plan of a host-run.
+
+    Once its run is stored, another process attaches it, or has started the host-run with another run already: this one
+    is then deleted.
+    """
     try:
         with closing(services.run(study.plan.plan_of(one), one.run, control)) as events:
             for event in events:
@@ -90,8 +111,8 @@ def _begun(
                 outcome.note(event)
                 yield event
     except TakenOverError:
-        if not outcome.measured:
-            with suppress(StoreError):
+        with suppress(StoreError):
+            if not outcome.measured and not services.store.fleet_studies_of(one.run):
                 services.store.delete(one.run)
         raise
 
@@ -107,10 +128,12 @@ def _settle(store: Store, study: FleetStudy, one: HostRun, outcome: _Outcome, er
     reason = outcome.reason if error is None else str(error)
     if outcome.state is State.DONE:
         store.settle_host_run(study.id, one, HostRunState.DONE, reason=reason)
+    elif outcome.stopped and error is None:
+        store.settle_host_run(study.id, _uncounted(one), HostRunState.WAITING, reason=reason)
+    elif outcome.attached and (isinstance(error, HostInUseError) or _may_attach(study, one, error)):
+        store.leave_host_run(study.id, one, reason)  # its run stays detached, or is recorded; release() returns it
     elif isinstance(error, HostInUseError):
-        store.settle_host_run(study.id, one, HostRunState.WAITING, reason=reason, wait=IN_USE_RETRY)
-    elif isinstance(error, ConnectError) and one.run and one.attempts <= study.plan.retries:
-        store.leave_host_run(study.id, one, reason)  # its run stays detached; release() returns it
+        store.settle_host_run(study.id, _uncounted(one), HostRunState.WAITING, reason=reason, wait=IN_USE_RETRY)
     elif not outcome.measured and one.attempts <= study.plan.retries and _may_pass(outcome, error):
         store.settle_host_run(study.id, one, HostRunState.WAITING, reason=reason, wait=CONNECT_RETRY * one.attempts)
     else:
@@ -118,6 +141,16 @@ def _settle(store: Store, study: FleetStudy, one: HostRun, outcome: _Outcome, er
         store.settle_host_run(study.id, one, HostRunState.FAILED, reason=reason)
 
 
+def _uncounted(one: HostRun) -> HostRun:
+    """Return a host-run whose last attempt does not count as one to connect."""
+    return replace(one, attempts=max(0, one.attempts - 1))
+
+
+def _may_attach(study: FleetStudy, one: HostRun, error: BenchwrightError | None) -> bool:
+    """Return whether attaching again may help: the host was not reached, or another process has the run."""
+    return isinstance(error, ConnectError | StoreError) and one.attempts <= study.plan.retries
+
+
 def _may_pass(outcome: _Outcome, error: BenchwrightError | None) -> bool:
-    """Return whether trying again may help: the host was not reached."""
-    return isinstance(error, ConnectError) or outcome.state is State.FAILED
+    """Return whether trying again may help: the host was not reached, or the library not written."""
+    return isinstance(error, ConnectError | StoreError) or outcome.state is State.FAILED

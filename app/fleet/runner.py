@@ -107,7 +107,9 @@ class FleetRunner:
         return study.ended is not None and study.over
 
     def _continue(self, study: FleetStudy) -> None:
-        for left in self._store.release_host_runs(study.id):
+        with self._changed:
+            carried = frozenset(self._carried)
+        for left in self._store.release_host_runs(study.id, carried):
             try:
                 claimed = self._store.claim_host_run(study.id, left.number, left.epoch, self._worker)
             except TakenOverError:
@@ -133,8 +135,8 @@ class FleetRunner:
 
     def _carry(self, study: FleetStudy, carried: _Carried) -> None:
         try:
-            for event in carry(self._services, study, carried.one, carried.control):
-                self._on_event(carried.one, event)
+            for event in carry(self._services, study, carried.one, carried.control, lambda: self.stopped):
+                self._notify(carried.one, event)
         except BenchwrightError:
             log.warning("the host-run of %s was not settled", carried.one.title, exc_info=True)
         except Exception:
@@ -143,3 +145,10 @@ class FleetRunner:
             with self._changed:
                 del self._carried[carried.one.number]
                 self._changed.notify_all()
+
+    def _notify(self, one: HostRun, event: Event) -> None:
+        """Pass an event on; what fails there ends no host-run."""
+        try:
+            self._on_event(one, event)
+        except Exception:
+            log.exception("an event of the host-run of %s was not shown", one.title)

@@ -1,10 +1,11 @@
 """Simulation of a study: when each host-run starts and ends, with given durations and failures, within the limits."""
 
 import heapq
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from app.fleet.admission import startable
+from app.fleet.admission import AdmissionQueue
 from app.fleet_study import FleetPlan, HostRun
 
 Fails = Callable[[HostRun, int], bool]
@@ -31,29 +32,26 @@ def simulated(
 
     A session starts a multiple of the plan's interval after the first. A failed attempt takes its whole time.
     """
-    waiting = {one.number: one for one in plan.host_runs()}
-    due = {number: (one.session - 1) * plan.plan.repetition.every for number, one in waiting.items()}
-    attempts = dict.fromkeys(waiting, 0)
-    under_way: dict[int, HostRun] = {}
-    ends: list[tuple[float, int, bool]] = []
+    every = plan.plan.repetition.every
+    due = [((one.session - 1) * every, one.number, one) for one in plan.host_runs()]
+    heapq.heapify(due)
+    attempts: Counter[int] = Counter()
+    ends: list[tuple[float, int, HostRun, bool]] = []
     found: list[SimulatedRun] = []
-    clock = 0.0
-    while waiting or under_way:
-        ready = (one for number, one in waiting.items() if due[number] <= clock)
-        for one in startable(ready, under_way.values(), plan):
-            del waiting[one.number]
-            under_way[one.number] = one
+    waiting, clock = AdmissionQueue(plan), 0.0
+    while due or ends:
+        clock = max(clock, min(moments[0][0] for moments in (due, ends) if moments))
+        while ends and ends[0][0] <= clock:
+            _, number, one, failed = heapq.heappop(ends)
+            waiting.end(one)
+            if failed and attempts[number] <= plan.retries:
+                heapq.heappush(due, (clock + RETRY * attempts[number], number, one))
+        while due and due[0][0] <= clock:
+            waiting.add(heapq.heappop(due)[2])
+        for one in waiting.start():
             attempts[one.number] += 1
             failed = fails(one, attempts[one.number])
             end = clock + seconds(one)
-            heapq.heappush(ends, (end, one.number, failed))
+            heapq.heappush(ends, (end, one.number, one, failed))
             found.append(SimulatedRun(one, clock, end, failed))
-        if not ends:
-            clock = max(clock, min(due[number] for number in waiting))
-            continue
-        clock, number, failed = heapq.heappop(ends)
-        one = under_way.pop(number)
-        if failed and attempts[number] <= plan.retries:
-            waiting[number] = one
-            due[number] = clock + RETRY * attempts[number]
     return found

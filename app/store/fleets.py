@@ -1,29 +1,33 @@
 """Fleet studies in the library: begin, find, pause, end and extend them."""
 
-import json
 import logging
 import secrets
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import astuple, replace
 from datetime import datetime, timedelta
+from functools import cache
 from typing import Any
 
 from sqlalchemy import Connection, Select, func, insert, select, update
 
-from app.fleet_study import FleetHost, FleetPlan, FleetStudy, HostRun, HostRunState
+from app.fleet_study import MOST_HOST_RUNS, MOST_HOSTS, FleetHost, FleetPlan, FleetStudy, HostRun, HostRunState
 from app.formats import (
     FormatError,
     fleet_plan_from_json,
     fleet_plan_to_json,
     host_address_from_json,
     host_attributes_from_json,
+    read_json,
 )
-from app.json_converter import published
+from app.host_attributes import HostAddress, HostAttributes
+from app.json_converter import published, short
 from app.store import host_runs, ownership, schema
 from app.store.dialects import dialect_of
 from app.store.errors import StoreError
-from app.store.rows import storable, to_text
+from app.store.rows import check_types, storable, to_text
+from app.user_texts import CONTROL
+from suites.errors import BenchwrightError
 
 log = logging.getLogger(__name__)
 
@@ -63,11 +67,14 @@ def _insert_host_runs(
     connection: Connection, study: str, new: Iterable[HostRun], created: str, plan: FleetPlan
 ) -> None:
     every, first = plan.plan.repetition.every, datetime.fromisoformat(created)
+    dues = [
+        (first + timedelta(seconds=session * every)).isoformat(timespec="milliseconds")
+        for session in range(plan.sessions)
+    ]
     rows = []
     for one in new:
-        due = (first + timedelta(seconds=(one.session - 1) * every)).isoformat(timespec="milliseconds")
-        row = asdict(replace(one, due=max(due, one.due), changed=created))
-        rows.append(storable({**row, "study": study, "group_name": row.pop("group")}))
+        due = dues[one.session - 1]
+        rows.append({**host_runs.row_of(replace(one, due=max(due, one.due), changed=created)), "study": study})
     if rows:
         connection.execute(insert(schema.host_runs), rows)
 
@@ -91,30 +98,59 @@ def find(connection: Connection, word: str) -> FleetStudy:
 
 def _studies(connection: Connection, query: Select[Any]) -> Iterator[FleetStudy]:
     table = schema.fleet_studies.c
-    rows = connection.execute(query.order_by(table.created.desc(), table.id)).all()
-    counts = host_runs.counts_of(connection, [row.id for row in rows])
-    hosts = _hosts(connection, [row.id for row in rows])
+    rows = [dict(row) for row in connection.execute(query.order_by(table.created.desc(), table.id)).mappings()]
+    counts = host_runs.counts_of(connection, [row["id"] for row in rows])
     for row in rows:
         try:
-            plan = fleet_plan_from_json(json.loads(row.plan), tuple(hosts[row.id]))
-        except (FormatError, ValueError):
-            log.warning("the fleet study %s cannot be read", row.id, exc_info=True)
-            continue
-        yield FleetStudy(
-            row.id, plan.plan.name, plan, row.created, row.ended, row.paused, bool(row.by_workers), counts[row.id]
-        )
+            yield read(connection, row, counts[row["id"]])
+        except (BenchwrightError, ValueError):
+            log.warning("the fleet study %s cannot be read", short(row["id"]), exc_info=True)
 
 
-def _hosts(connection: Connection, studies: Sequence[str]) -> Mapping[str, list[FleetHost]]:
-    """Return the hosts of studies, without those that were removed."""
-    table = schema.fleet_hosts.c
-    found: dict[str, list[FleetHost]] = defaultdict(list)
-    query = select(table.study, table.host, table.group_name, table.attributes, table.address)
-    query = query.where(table.study.in_(studies), table.removed.is_(None)).order_by(table.study, table.place)
-    for study, host, group, attributes, address in connection.execute(query):
-        stated = host_attributes_from_json(json.loads(attributes))
-        reached = None if address is None else host_address_from_json(json.loads(address))
-        found[study].append(FleetHost(host, group, stated, reached))
+def read(connection: Connection, row: Mapping[str, Any], counts: Mapping[str, int] | None = None) -> FleetStudy:
+    """Return a study from its row. Raises FormatError or ValueError for what another program has written."""
+    check_types(schema.fleet_studies, row)
+    if counts is None:
+        counts = host_runs.counts_of(connection, [row["id"]])[row["id"]]
+    states = Counter({HostRunState(state): count for state, count in counts.items()})
+    if states.total() > MOST_HOST_RUNS:
+        raise FormatError(f"It has {states.total():,} host-runs.")
+    plan = fleet_plan_from_json(read_json(row["plan"], "The fleet plan"), _hosts(connection, row["id"]))
+    moments = row["created"], row["ended"], row["paused"]
+    return FleetStudy(row["id"], plan.plan.name, plan, *moments, bool(row["by_workers"]), states)
+
+
+def _hosts(connection: Connection, study: str) -> tuple[FleetHost, ...]:
+    """Return the hosts of a study, without those that were removed. Raises FormatError and ValueError."""
+    table = schema.fleet_hosts
+    query = select(table.c.host, table.c.group_name, table.c.attributes, table.c.address)
+    query = query.where(table.c.study == study, table.c.removed.is_(None)).order_by(table.c.place)
+    rows = connection.execute(query.limit(MOST_HOSTS + 1)).mappings().all()
+    if len(rows) > MOST_HOSTS:
+        raise FormatError(f"It has more than {MOST_HOSTS:,} hosts.")
+    read = cache(_attributes)  # those of one group are often the same
+    found = []
+    for row in rows:
+        check_types(table, dict(row))
+        attributes = read(row["attributes"])
+        if CONTROL.search(row["host"]) or CONTROL.search(row["group_name"]):
+            raise FormatError("The name of a host or group has a control character.")
+        address = None if row["address"] is None else _address(row["address"])
+        found.append(FleetHost(row["host"], row["group_name"], attributes, address))
+    return tuple(found)
+
+
+def _address(text: str) -> HostAddress:
+    found = host_address_from_json(read_json(text, "The address"))
+    if any(CONTROL.search(value) for value in astuple(found) if isinstance(value, str)):
+        raise FormatError("An address has a control character.")
+    return found
+
+
+def _attributes(text: str) -> HostAttributes:
+    found = host_attributes_from_json(read_json(text, "The attributes"))
+    if any(CONTROL.search(value) for value in (*astuple(found), *found.groups) if isinstance(value, str)):
+        raise FormatError("An attribute has a control character.")
     return found
 
 
@@ -130,13 +166,18 @@ def pause(connection: Connection, word: str, *, paused: bool) -> FleetStudy:
 
 
 def end(connection: Connection, word: str) -> FleetStudy:
-    """End a study: what waits is skipped; host-runs under way continue. Return it."""
+    """End a study: what waits, also for a worker, is skipped; host-runs under way continue. Return it."""
     study, table = find(connection, word), schema.fleet_studies
     moment = dialect_of(connection).moment(connection)
-    for one in host_runs.host_runs(connection, study.id, [HostRunState.WAITING]):
-        host_runs.write(
-            connection, study.id, replace(one, state=HostRunState.SKIPPED, reason="the study was ended", changed=moment)
-        )
+    own = schema.host_runs.c
+    unbegun = own.state.in_([HostRunState.WAITING.value, HostRunState.READY.value])
+    skipped = {
+        "state": HostRunState.SKIPPED.value,
+        "reason": host_runs.ENDED,
+        "changed": moment,
+        "epoch": own.epoch + 1,
+    }
+    connection.execute(update(schema.host_runs).where(own.study == study.id, unbegun).values(skipped))
     connection.execute(update(table).where(table.c.id == study.id).values(ended=study.ended or moment))
     return find(connection, study.id)
 
@@ -179,8 +220,7 @@ def _chosen(
 
 
 def _write_changed(connection: Connection, study: FleetStudy, changed: Iterable[HostRun], moment: str) -> None:
-    for one in changed:
-        host_runs.write(connection, study.id, replace(one, epoch=one.epoch + 1, changed=moment))
+    host_runs.write(connection, study.id, *(replace(one, epoch=one.epoch + 1, changed=moment) for one in changed))
 
 
 def add_hosts(connection: Connection, word: str, hosts: Sequence[FleetHost], replaced: str = "") -> list[HostRun]:
@@ -190,6 +230,8 @@ def add_hosts(connection: Connection, word: str, hosts: Sequence[FleetHost], rep
     not end well. Host-runs that ended stay. Raises StoreError for hosts that the study has, and for a mesh or pairs.
     """
     study = find(connection, word)
+    if not hosts or (replaced and len(hosts) > 1):
+        raise StoreError(f"{len(hosts)} hosts cannot take the place of {replaced or 'none'}.", "Name one host.")
     _refuse_addition(connection, study, hosts, replaced)
     moment = dialect_of(connection).moment(connection)
     table = schema.fleet_hosts

@@ -2,15 +2,16 @@
 
 import logging
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, get_type_hints
 
-from sqlalchemy import Connection, Row, func, select, update
+from sqlalchemy import Connection, Row, bindparam, func, select, update
 
 from app.events import State
 from app.fleet_study import FleetPlan, FleetStudy, HostRun, HostRunState
+from app.json_converter import short
 from app.store import ownership, schema
 from app.store.dialects import dialect_of
 from app.store.errors import StoreError, TakenOverError
@@ -28,9 +29,20 @@ QUEUE_TIMEOUT = 600.0
 Choose = Callable[[Iterator[HostRun], Sequence[HostRun], FleetPlan], Sequence[HostRun]]
 """Returns which of the waiting host-runs start beside those under way."""
 
+ENDED = "the study was ended"
+"""Reason of host-runs that it skipped."""
+
 LIST = "List the studies with: benchwright fleet"
-_PAGE = 500
+_PAGE = 2000
 """Waiting host-runs read at a time."""
+
+
+_STATES = {state.value: state for state in HostRunState}
+_FIELDS = tuple(field.name for field in fields(HostRun))
+_STATE = _FIELDS.index("state")
+_COLUMNS = tuple(schema.host_runs.c["group_name" if name == "group" else name] for name in _FIELDS)
+_KINDS = tuple(get_type_hints(HostRun)[name] for name in _FIELDS)
+_NAMES = tuple(column.name for column in _COLUMNS)
 
 
 def host_runs(
@@ -38,31 +50,33 @@ def host_runs(
 ) -> list[HostRun]:
     """Return the host-runs of a study in these states, in the order of start."""
     table = schema.host_runs
-    query = select(table).where(table.c.study == study, table.c.state.in_([state.value for state in states]))
+    query = select(*_COLUMNS).where(table.c.study == study, table.c.state.in_([state.value for state in states]))
     return [_host_run(row) for row in connection.execute(query.order_by(table.c.number))]
 
 
 def _host_run(row: Row[Any]) -> HostRun:
-    return HostRun(
-        row.number, row.session, row.host, row.group_name, row.peer, row.due, HostRunState(row.state), row.epoch,
-        row.run, row.attempts, row.worker, row.changed, row.reason,
-    )  # fmt: skip
+    """Return a host-run from its columns. Raises StoreError for one that another program has written."""
+    values = list(row)
+    values[_STATE] = _STATES.get(row[_STATE], row[_STATE])
+    if not all(map(isinstance, values, _KINDS)):
+        raise StoreError(f"Host-run {short(row[0])} of a fleet study is malformed.", LIST)
+    return HostRun(*values)
 
 
-def counts_of(connection: Connection, studies: Sequence[str]) -> Mapping[str, Counter[HostRunState]]:
-    """Return the number of host-runs of studies by state."""
+def counts_of(connection: Connection, studies: Sequence[str]) -> Mapping[str, Counter[str]]:
+    """Return the number of host-runs of studies by the word of their state."""
     table = schema.host_runs.c
-    found: dict[str, Counter[HostRunState]] = defaultdict(Counter)
+    found: dict[str, Counter[str]] = defaultdict(Counter)
     query = select(table.study, table.state, func.count()).where(table.study.in_(studies))
     for study, state, count in connection.execute(query.group_by(table.study, table.state)):
-        found[study][HostRunState(state)] = count
+        found[study][str(state)] = count
     return found
 
 
 def _waiting(connection: Connection, study: str, moment: str) -> Iterator[HostRun]:
     """Yield the host-runs that wait and are due at `moment`, in the order of start."""
     table, last = schema.host_runs, 0
-    query = select(table).where(
+    query = select(*_COLUMNS).where(
         table.c.study == study, table.c.state == HostRunState.WAITING.value, table.c.due <= moment
     )
     while rows := connection.execute(query.where(table.c.number > last).order_by(table.c.number).limit(_PAGE)).all():
@@ -88,8 +102,8 @@ def start(connection: Connection, study: FleetStudy, choose: Choose, worker: str
         made = replace(
             one, state=state, epoch=one.epoch + 1, worker=worker, changed=moment, attempts=attempts, run="", reason=""
         )
-        write(connection, study.id, made)
         started.append(made)
+    write(connection, study.id, *started)
     return started
 
 
@@ -127,14 +141,22 @@ def settle(
 ) -> None:
     """Set the state of a host-run that is no longer under way; one that waits again starts in `wait` seconds.
 
-    Raises TakenOverError for an old epoch.
+    In a study that was ended it is skipped instead. Raises TakenOverError for an old epoch.
     """
     _of_epoch(connection, study, one.number, one.epoch)
     moment = dialect_of(connection).moment(connection)
     due = (datetime.fromisoformat(moment) + timedelta(seconds=wait)).isoformat(timespec="milliseconds")
-    due = due if wait else one.due
-    write(connection, study, replace(one, state=state, reason=reason, due=due, changed=moment))
+    made = replace(one, state=state, reason=reason, due=due if wait else one.due, changed=moment)
+    write(connection, study, _unless_ended(connection, study, made))
     end_if_over(connection, study, moment)
+
+
+def _unless_ended(connection: Connection, study: str, one: HostRun) -> HostRun:
+    """Return a host-run that waits as skipped if its study was ended: nothing starts it any more."""
+    ended = connection.execute(select(schema.fleet_studies.c.ended).where(schema.fleet_studies.c.id == study)).scalar()
+    if one.state is not HostRunState.WAITING or ended is None:
+        return one
+    return replace(one, state=HostRunState.SKIPPED, reason=ENDED)
 
 
 def leave(connection: Connection, study: str, one: HostRun, reason: str) -> None:
@@ -144,35 +166,44 @@ def leave(connection: Connection, study: str, one: HostRun, reason: str) -> None
     write(connection, study, replace(one, worker="", reason=reason, changed=moment))
 
 
-def release(connection: Connection, study: str) -> list[HostRun]:
+def release(connection: Connection, study: str, carried: Collection[int] = ()) -> list[HostRun]:
     """Release the host-runs whose process has ended; return those that continue a run, for a new carrier.
 
-    One whose run ended is settled; one whose run was not stored within START_TIMEOUT waits again. The next epoch of
-    those returned and of those that wait stops the former process.
+    Those `carried` by this process are left. One whose run ended is settled; one whose run was not stored within
+    START_TIMEOUT waits again. A process that claimed a run which another left has START_TIMEOUT to connect and take it
+    over. The next epoch of those returned and of those that wait stops the former process.
     """
     moment = dialect_of(connection).moment(connection)
     unrecorded = set(ownership.unrecorded_runs(connection))
     found = []
     for one in host_runs(connection, study, [state for state in HostRunState if state.active]):
-        state = _state_of_run(connection, one.run)
+        if one.number in carried:
+            continue
+        run = _stored_run(connection, one.run)
+        touched = one.changed if run is None else max(one.changed, run.touched or "")
         timeout = QUEUE_TIMEOUT if one.state is HostRunState.READY else START_TIMEOUT
-        late = abs(seconds_between(one.changed, moment)) > timeout
+        late = abs(seconds_between(touched, moment)) > timeout
         freed = replace(one, epoch=one.epoch + 1, worker="", changed=moment)
-        if state is None and late:
-            write(connection, study, replace(freed, state=HostRunState.WAITING, run="", reason="its process ended"))
-        elif one.run in unrecorded and (one.worker or late):
-            write(connection, study, freed)
-            found.append(freed)
-        elif state is not None and state[0] is not State.RUNNING and late:
-            _settle_by_run(connection, study, one, *state)
+        if run is None:
+            if late:
+                waits = replace(freed, state=HostRunState.WAITING, run="", reason="its process ended")
+                write(connection, study, _unless_ended(connection, study, waits))
+        elif one.run in unrecorded:
+            recorded = one.worker and touched == run.touched  # it was since the claim
+            if recorded or late:
+                write(connection, study, freed)
+                found.append(freed)
+        elif run.state != State.RUNNING.value and late:
+            _settle_by_run(connection, study, one, State(run.state), run.reason)
     end_if_over(connection, study, moment)
     return found
 
 
-def _state_of_run(connection: Connection, run: str) -> tuple[State, str] | None:
+def _stored_run(connection: Connection, run: str) -> Row[Any, Any, Any] | None:
+    """Return the state, reason and last heartbeat of a run; None if it is not stored."""
     runs = schema.runs.c
-    row = connection.execute(select(runs.state, runs.reason).where(runs.id == run)).one_or_none() if run else None
-    return None if row is None else (State(row.state), row.reason)
+    query = select(runs.state, runs.reason, runs.touched).where(runs.id == run)
+    return connection.execute(query).one_or_none() if run else None
 
 
 def _settle_by_run(connection: Connection, study: str, one: HostRun, state: State, reason: str) -> None:
@@ -187,7 +218,7 @@ def _settle_by_run(connection: Connection, study: str, one: HostRun, state: Stat
 
 def _of_epoch(connection: Connection, study: str, number: int, epoch: int) -> HostRun:
     table = schema.host_runs
-    query = select(table).where(table.c.study == study, table.c.number == number).with_for_update()
+    query = select(*_COLUMNS).where(table.c.study == study, table.c.number == number).with_for_update()
     row = connection.execute(query).one_or_none()
     if row is None:
         raise StoreError(f"The fleet study {study} has no host-run {number}.", LIST)
@@ -202,19 +233,24 @@ def _taken_over(found: HostRun) -> TakenOverError:
     return TakenOverError(f"The host-run of {found.title} was taken over{by}.", "It continues there.")
 
 
-def write(connection: Connection, study: str, one: HostRun) -> None:
-    """Write every field of a host-run."""
-    row = asdict(one)
-    row["group_name"] = row.pop("group")
+def write(connection: Connection, study: str, *changed: HostRun) -> None:
+    """Write every field of host-runs."""
     table = schema.host_runs
-    own = update(table).where(table.c.study == study, table.c.number == one.number)
-    connection.execute(own.values(storable({name: value for name, value in row.items() if name != "number"})))
+    own = update(table).where(table.c.study == study, table.c.number == bindparam("own_number"))
+    rows = [{**row_of(one), "own_number": one.number} for one in changed]
+    if rows:
+        connection.execute(own.values({column.name: bindparam(column.name) for column in _COLUMNS}), rows)
+
+
+def row_of(one: HostRun) -> dict[str, Any]:
+    """Return the columns of a host-run."""
+    return storable(dict(zip(_NAMES, (getattr(one, name) for name in _FIELDS), strict=True)))
 
 
 def end_if_over(connection: Connection, study: str, moment: str) -> None:
     """End a study whose host-runs are all over."""
     states, table = counts_of(connection, [study])[study], schema.fleet_studies
-    over = all(state.over for state in states)
+    over = all(state in _STATES and _STATES[state].over for state in states)
     own = update(table).where(table.c.id == study)
     if over:
         connection.execute(own.where(table.c.ended.is_(None)).values(ended=moment))

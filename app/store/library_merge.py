@@ -1,4 +1,4 @@
-"""Merge of another library of the user: its runs, then baselines, calibrations, searches, series and investigations.
+"""Merge of another library: its runs, then baselines, calibrations, searches, series, investigations and studies.
 
 Nothing stored is changed: what differs under the same name is named and left out.
 """
@@ -17,12 +17,12 @@ from app.formats import plan_from_json
 from app.library_location import Location
 from app.records import Calibration
 from app.run_filter import FilterError, parse_filter
-from app.store import baselines, investigations, library_reader, schema
+from app.store import baselines, fleet_transfer, investigations, library_reader, schema
 from app.store.database import Database
 from app.store.errors import StoreError
 from app.store.opening import database_of
-from app.store.rows import inserted_id
-from app.store.run_transfer import Imported, check_types, copied_runs, opened, whole_content, writing_from
+from app.store.rows import check_types, inserted_id
+from app.store.run_transfer import Imported, copied_runs, opened, whole_content, writing_from
 from suites.errors import BenchwrightError
 from suites.quantities import count_text
 
@@ -55,7 +55,7 @@ class Merged:
     def text(self) -> str:
         """What was merged, and all that was not, in a sentence or more."""
         if not self.finished:
-            rest = "Baselines, calibrations, searches, series and investigations"
+            rest = "Baselines, calibrations, searches, series, investigations and fleet studies"
             return f"{self.runs.report()} {rest} not {self.runs.verb}."
         added = f" Added: {', '.join(self.added)}." if self.added else ""
         refused = "".join(f" Not {self.runs.verb}: {one}." for one in self.refused)
@@ -107,6 +107,7 @@ def _merged(
             merging.calibrations,
             merging.searches,
             merging.investigations,
+            merging.fleet_studies,
         ):
             copy(new)
     yield replace(found, added=tuple(merging.added), refused=tuple(merging.refused), finished=True)
@@ -202,6 +203,12 @@ class _Merging:
     def investigations(self, new: Connection) -> None:
         """Copy the investigations."""
         added, refused = investigations.copy_missing(self._old, new)
+        self.added += added
+        self.refused += refused
+
+    def fleet_studies(self, new: Connection) -> None:
+        """Copy the fleet studies with their hosts and host-runs."""
+        added, refused = fleet_transfer.copy_missing(self._old, new)
         self.added += added
         self.refused += refused
 

@@ -38,6 +38,14 @@ def storable(row: Row) -> dict[str, Any]:
     }
 
 
+def check_types(table: Table, row: Mapping[str, Any]) -> None:
+    """Raise ValueError for a value of another type than that of its column: SQLite stores any."""
+    for name, value in row.items():
+        kind = table.c[name].type.python_type
+        if value is not None and not isinstance(value, (int, float) if kind is float else kind):
+            raise ValueError(f"{table.name}.{name} is no {kind.__name__}")
+
+
 def inserted_id(connection: Connection, table: Table, values: Row) -> int:
     """Insert a row; return the number that the database gave it."""
     key = connection.execute(insert(table).values(values)).inserted_primary_key

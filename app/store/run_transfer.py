@@ -47,7 +47,7 @@ from app.store.library_file import (
     temporary_space,
 )
 from app.store.opening import database_of
-from app.store.rows import inserted_id
+from app.store.rows import check_types, inserted_id
 from app.store.run_writer import WrittenIds, metric_id
 from app.store.salvage import copy_of
 from suites.quantities import count_text, first_upper
@@ -470,14 +470,6 @@ def _refuse(word: str) -> float:
 
 
 _JSON = json.JSONDecoder(parse_constant=_refuse)
-
-
-def check_types(table: Table, row: Mapping[str, Any]) -> None:
-    """Raise ValueError for a value of another type than that of its column: SQLite stores any."""
-    for name, value in row.items():
-        kind = table.c[name].type.python_type
-        if value is not None and not isinstance(value, (int, float) if kind is float else kind):
-            raise ValueError(f"{table.name}.{name} is no {kind.__name__}")
 
 
 _SAME = frozenset({

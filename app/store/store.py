@@ -121,6 +121,7 @@ class Store:
     fleet_studies = _reading(fleets.all_studies)
     find_fleet_study = _reading(fleets.find)
     host_runs_of = _reading(host_runs.host_runs)
+    fleet_studies_of = _reading(fleets.studies_of)
     progress_of = _reading(run_progress.progress_of)
     actions = _reading(host_log.actions)
     workspaces = _reading(host_log.workspaces)

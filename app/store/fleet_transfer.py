@@ -1,0 +1,64 @@
+"""Fleet studies copied from one library to another, with their hosts and host-runs."""
+
+from dataclasses import replace
+from typing import Any
+
+from sqlalchemy import Connection, insert, select
+
+from app.fleet_study import HostRun, HostRunState
+from app.json_converter import short
+from app.store import fleets, host_runs, schema
+from app.store.rows import check_types
+from suites.errors import BenchwrightError
+
+
+def copy_missing(old: Connection, new: Connection) -> tuple[list[str], list[str]]:
+    """Copy the fleet studies that a library lacks; return what was added, and what was not with the reason.
+
+    A host-run that is under way elsewhere waits in the copy: its run is not copied before it ends.
+    """
+    added, refused = [], []
+    table = schema.fleet_studies
+    stored = {row.id: row.plan for row in new.execute(select(table.c.id, table.c.plan))}
+    for row in old.execute(select(table).order_by(table.c.created)).mappings().all():
+        name = f"fleet study {short(row['id'])}"
+        try:
+            hosts, runs = _content(old, row)
+        except (BenchwrightError, ValueError):
+            refused.append(f"{name}: malformed")
+            continue
+        if row["id"] not in stored:
+            new.execute(insert(table).values(dict(row)))
+            _insert(new, row["id"], hosts, runs)
+            added.append(name)
+        elif stored[row["id"]] != row["plan"]:
+            refused.append(f"{name}: this library has another plan for it")
+        elif runs != list(map(_copied, host_runs.host_runs(new, row["id"]))):
+            refused.append(f"{name}: this library has other host-runs of it")
+    return added, refused
+
+
+def _content(old: Connection, row: Any) -> tuple[list[dict[str, Any]], list[HostRun]]:
+    """Return the rows of hosts and the host-runs of a study. Raises StoreError, FormatError or ValueError."""
+    study = fleets.read(old, row)
+    table = schema.fleet_hosts
+    hosts = [dict(found) for found in old.execute(select(table).where(table.c.study == study.id)).mappings()]
+    for found in hosts:
+        check_types(table, found)
+    runs = list(map(_copied, host_runs.host_runs(old, study.id)))
+    for keys in ([found["host"] for found in hosts], [one.number for one in runs]):
+        if len(keys) != len(set(keys)):
+            raise ValueError("duplicate")
+    return hosts, runs
+
+
+def _copied(one: HostRun) -> HostRun:
+    """Return a host-run as it is in a copy."""
+    return replace(one, state=HostRunState.WAITING, run="", worker="", reason="") if one.state.active else one
+
+
+def _insert(new: Connection, study: str, hosts: list[dict[str, Any]], runs: list[HostRun]) -> None:
+    if hosts:
+        new.execute(insert(schema.fleet_hosts), hosts)
+    if runs:
+        new.execute(insert(schema.host_runs), [{**host_runs.row_of(one), "study": study} for one in runs])
