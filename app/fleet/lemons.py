@@ -1,7 +1,6 @@
 """Lemons of a fleet study: instances that are slower, or vary more, than the others of their group."""
 
 import math
-import statistics
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -9,7 +8,6 @@ from enum import StrEnum
 from app.centres import student
 from app.comparison.caveats import two_levels
 from app.comparison.estimates import ERROR, holm
-from app.comparison.variance import components_of
 from app.fleet.distances import (
     FEWEST_PER_GROUP,
     LEVEL_TAIL,
@@ -19,8 +17,8 @@ from app.fleet.distances import (
     RobustDistance,
     robust_distances,
 )
-from app.fleet.study import FleetMetric, Group, Sessions, host_centre
-from app.spreads import deviation_score
+from app.fleet.scores import level_scores, spread_scores
+from app.fleet.study import FleetMetric
 from suites.quantities import count_text, figure_text, metric_text
 from suites.vocab import Better, Labels, Metric
 
@@ -196,42 +194,7 @@ def _corrected(tests: Sequence[tuple[tuple[LemonKind, str], float]]) -> list[flo
 
 def _families(one: FleetMetric) -> Iterator[_Family]:
     yield _Family(one, LemonKind.LEVEL, {name: level_scores(group) for name, group in one.groups.items()})
-    yield _Family(one, LemonKind.SPREAD, {name: _spread_scores(group) for name, group in one.groups.items()})
-
-
-def level_scores(group: Group) -> list[HostScore]:
-    """Return the logarithms of the centres of hosts with their squared errors, by the components of the group.
-
-    The error of a mean of k sessions of n trials is s_run^2 / k + s_trial^2 / (k n), that by the host's own noise the
-    larger one of the medians of its sessions and of all its trials. Medians have pi / 2 times the error of means.
-    """
-    trial, run, _ = (one.variance or 0.0 for one in components_of([[list(own.values()) for own in group.values()]]))
-    found = []
-    for host, sessions in group.items():
-        of_trials = statistics.fmean(1 / len(trials) for trials in sessions.values())
-        error = (run + trial * of_trials) / len(sessions)
-        found.append(HostScore(host, math.log(host_centre(sessions)), error, _own_error(sessions)))
-    return found
-
-
-def _own_error(sessions: Sessions) -> float:
-    logs = [math.log(value) for trials in sessions.values() for value in trials]
-    medians = [math.log(statistics.median(trials)) for trials in sessions.values()]
-    return math.pi / 2 * max(statistics.variance(own) / len(own) if len(own) > 1 else 0.0 for own in (logs, medians))
-
-
-def _spread_scores(group: Group) -> list[HostScore]:
-    """Return the logarithms of the deviation scores of hosts, of the ratios of trials to the median of their session.
-
-    Hosts without a score, or of zero, are left out.
-    """
-    found = []
-    for host, sessions in group.items():
-        ratios = [value / statistics.median(trials) for trials in sessions.values() for value in trials]
-        score = deviation_score([ratios])
-        if score is not None and score.mean > 0:
-            found.append(HostScore(host, math.log(score.mean), score.error / score.mean**2))
-    return found
+    yield _Family(one, LemonKind.SPREAD, {name: spread_scores(group) for name, group in one.groups.items()})
 
 
 def _parts(family: _Family, lemons: Collection[str]) -> list[Sequence[HostScore]]:
