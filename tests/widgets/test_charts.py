@@ -1,6 +1,7 @@
 """Charts in the window: what is drawn, read under the pointer, copied and exported."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,17 @@ def test_every_mark_is_drawn_in_its_colour(view: ChartView) -> None:
     image = view.grab().toImage()
     colours = {image.pixelColor(x, y).name() for x in range(image.width()) for y in range(image.height())}
     assert {"#0072b2", "#e69f00", "#009e73"} <= colours
+
+
+def test_points_are_smaller_than_dots(view: ChartView) -> None:
+    counts = []
+    for mark in (ChartMark.POINTS, ChartMark.DOTS):
+        series = ChartSeries("", (1.0, 2.0, 4.0), (0.2, 0.4, 0.5), mark)
+        view.show_chart(replace(CHART, series=(series,)))
+        image = view.grab().toImage()
+        colours = [image.pixelColor(x, y).name() for x in range(image.width()) for y in range(image.height())]
+        counts.append(colours.count("#0072b2"))
+    assert 0 < counts[0] < counts[1] / 2
 
 
 def test_the_pointer_reads_a_point_and_nothing_beside_it(view: ChartView) -> None:
