@@ -145,9 +145,9 @@ def _planned(
     return FleetDesign(design, shown(noise.found, design) or 0.0, shown(noise.upper, design), hours, amount)
 
 
-def plan_text(one: FleetDesign, request: FleetRequest) -> str:
-    """Return a design as a line: ``8 instances x 2 sessions x 3 trials of each type: half width 2 %``."""
-    design = one.design
+def plan_text(one: FleetDesign, request: FleetRequest, cost: FleetCost) -> str:
+    """Return a design as a line: ``8 instances x 2 sessions x 3 trials of each type: half width 2 %, 4 h, 1.60 USD``."""
+    design, price = one.design, cost.effort.price
     counts = f"{design.hosts} instances x {design.sessions} sessions x {design.trials} trials"
-    price = "" if one.cost is None else f", cost {one.cost:.2f}"
-    return f"{counts} of each type: {request.goal} {exact_share_text(round(one.shown, 4))}, {one.hours:.3g} h{price}"
+    amount = "" if one.cost is None or price is None else f", {one.cost:.2f} {price.currency}".rstrip()
+    return f"{counts} of each type: {request.goal} {exact_share_text(round(one.shown, 4))}, {one.hours:.3g} h{amount}"

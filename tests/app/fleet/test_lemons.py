@@ -137,7 +137,7 @@ def test_the_centre_ignores_an_outlier_and_is_the_geometric_mean_of_two() -> Non
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fleet", [(10, 1, 500), (10, 4, 500), (50, 2, 150), (100, 2, 80)])
+@pytest.mark.parametrize("fleet", [(10, 1, 300), (10, 4, 300), (50, 2, 100), (100, 2, 60)])
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("cov", [0.02, 0.05])
 def test_clean_fleets_have_a_lemon_in_at_most_5_percent(shape: str, fleet: tuple[int, int, int], cov: float) -> None:

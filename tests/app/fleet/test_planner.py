@@ -46,7 +46,7 @@ def test_a_design_reaches_the_goal_with_the_fewest_trials_and_the_cheapest_is_fi
     assert len({one.design.hosts for one in found}) == len(found) == len(costs)
     assert found[0].hours == pytest.approx(3 * COST.hours(found[0].design))
     assert found[0].cost == pytest.approx(0.4 * found[0].hours)
-    assert "instances x" in plan_text(found[0], REQUEST)
+    assert plan_text(found[0], REQUEST, COST).endswith(f"{found[0].cost:.2f} USD")
 
 
 def test_expensive_instances_move_effort_to_sessions_and_trials() -> None:
