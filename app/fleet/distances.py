@@ -21,7 +21,7 @@ lemons themselves. A larger part of a group is no set of lemons but a second pop
 _T3_SCALE = 0.87
 """The winsorised standard deviation of a standard t3 distribution: the median of simulated samples of 5 to 100."""
 
-_FEW_OTHERS = 4.0
+_FEW_OTHERS = 5.0
 """Wider scale for few hosts, 1 + _FEW_OTHERS / n of them: covers the error of the scale of 5 to 100 hosts that have
 normal, t3 or log-normal effects (simulated for this project)."""
 

@@ -146,7 +146,7 @@ def _planned(
 
 
 def plan_text(one: FleetDesign, request: FleetRequest, cost: FleetCost) -> str:
-    """Return a design as a line: ``8 instances x 2 sessions x 3 trials of each type: half width 2 %, 4 h, 1.60 USD``."""
+    """Return a design as a line: ``8 instances x 2 sessions x 3 trials of each type: half width 2 %, 4 h, 2 USD``."""
     design, price = one.design, cost.effort.price
     counts = f"{design.hosts} instances x {design.sessions} sessions x {design.trials} trials"
     amount = "" if one.cost is None or price is None else f", {one.cost:.2f} {price.currency}".rstrip()
