@@ -11,6 +11,10 @@ NOTHING = "-"
 """Placeholder of an empty argument of facts.sh: not every login shell passes an empty word on."""
 
 
+KILLED = "Killed"
+"""Text of the shell in place of a version: the program exceeded its time, as on a host under load."""
+
+
 def probe_arguments(programs: Iterable[Program]) -> tuple[str, ...]:
     """Return the arguments of facts.sh for `programs`: six per name, then ``--``."""
     found: list[str] = []
@@ -34,7 +38,8 @@ def tools(items: Items, programs: Sequence[Program]) -> tuple[Tool, ...]:
 
 def _tool(items: Items, program: Program, name: str, started: Mapping[str, float]) -> Tool:
     absent = items.missing(f"tool.{name}")
-    lines = [line for line in (items.text(f"tool.{name}") or "").splitlines() if line.strip()]
+    printed = (items.text(f"tool.{name}") or "").splitlines()
+    lines = [line for line in printed if line.strip() and line.strip() != KILLED]
     first = lines[0] if lines else None
     version = text_line(next((line for line in lines if re.search(program.version_line, line)), first))
     path = text_line(items.text(f"tool.{name}.path"), 4096)

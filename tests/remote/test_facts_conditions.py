@@ -186,6 +186,18 @@ def test_a_tool_took_as_long_as_until_the_next_was_started() -> None:
     assert isinstance(found.tool("gcc").start_up, Absent)
 
 
+def test_a_tool_that_was_killed_has_no_version() -> None:
+    found = items(
+        tool__fio="Killed\n",
+        tool__fio__path="/usr/bin/fio",
+        tool__dd="Killed\ndd (coreutils) 9.1\n",
+        tool__dd__path="/bin/dd",
+    )
+    versions = {tool.name: tool.version for tool in tools(found, programs())}
+    assert isinstance(versions["fio"], Absent)
+    assert versions["dd"] == "dd (coreutils) 9.1"
+
+
 def test_a_clock_that_was_set_back_times_no_tool() -> None:
     found = Facts(host="h", read_at="", tools=tools(items(started__fio="100.5", started__end="90"), programs()))
     assert found.tool("fio").start_up == Absent("the host's date is too coarse")
