@@ -144,6 +144,8 @@ def _show(preview: ImportPreview, source: Source) -> None:
         )
     for note in preview.notes:
         print_note(note)
+    if any(one.is_saved_elsewhere for one in shown):
+        print_note("Saved hosts are replaced with --replace.")
 
 
 def _import_row(one: ImportedHost) -> list[str]:

@@ -28,6 +28,8 @@ class ImportedHost:
     attributes: HostAttributes
     note: str = ""
     saves: bool = True
+    is_saved_elsewhere: bool = False
+    """Whether it is skipped because a saved host of this name has another address or account."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +110,8 @@ def _imported(
         return ImportedHost(ImportAction.ADDED, entry, attributes)
     if old.origin is Origin.SAVED and old != entry:
         if not options.replaces:
-            return ImportedHost(
-                ImportAction.SKIPPED, entry, attributes, f"saved as {ssh_address(old)}; replaced with --replace", False
-            )
+            note = f"saved as {ssh_address(old)}"
+            return ImportedHost(ImportAction.SKIPPED, entry, attributes, note, saves=False, is_saved_elsewhere=True)
         return ImportedHost(ImportAction.CHANGED, entry, attributes, "; ".join([f"was {ssh_address(old)}", *changes]))
     of_config = ["its settings are those of ~/.ssh/config"] if old.origin is Origin.SSH_CONFIG else []
     action = ImportAction.CHANGED if changes else ImportAction.UNCHANGED

@@ -183,6 +183,14 @@ class HostsPage(Page):
             self.connections.forget(name)
         self._list()
 
+    def import_inventory(self) -> None:
+        """Import hosts from a file of other tools."""
+        from widgets.hosts.import_inventory_dialog import ImportInventoryDialog
+
+        dialog = ImportInventoryDialog(self.workstation, self)
+        dialog.accepted.connect(lambda: self._show_changed(*(one.entry.name for one in dialog.preview.writes)))
+        opened(dialog)
+
     def _show_limits(self) -> None:
         from widgets.hosts.limits_dialog import LimitsDialog
 
@@ -265,7 +273,9 @@ class HostsPage(Page):
         titles = in_column(page_title(PageName.HOSTS), purpose, spacing=SPACE[0])
         self.add_button = push_button("Add a host…", self.add_host)
         set_icon(self.add_button, "add", "text")
-        head = in_row((titles, 1), (self.add_button, 0, Qt.AlignmentFlag.AlignBottom))
+        self.import_button = push_button("Import inventory…", self.import_inventory)
+        buttons = ((button, 0, Qt.AlignmentFlag.AlignBottom) for button in (self.import_button, self.add_button))
+        head = in_row((titles, 1), *buttons)
         rows = column_in(self, SPACE[2], PAGE_MARGINS)
         below = QWidget()
         fill(row_in(below, SPACE[2]), (self.card, 2), (self._facts_stack, 3))

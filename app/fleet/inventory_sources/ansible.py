@@ -98,7 +98,7 @@ def _jump(values: Mapping[str, Any]) -> tuple[str, list[str]]:
             if option == "-J" or (found and found[1].lower() == "proxyjump"):
                 jump = jump or (value if option == "-J" else found[2] if found else "")
             elif found:
-                refused.append("ProxyCommand is left out, give --jump")
+                refused.append("ProxyCommand is left out, a jump host can replace it")
     return jump, list(dict.fromkeys(refused))
 
 

@@ -91,14 +91,14 @@ def inventory_in(
 
 def _recognised(text: str, content: Any, fault: str) -> Source:
     if fault:
-        raise InventoryError(fault, "Write the file again, or name its source: --from")
+        raise InventoryError(fault, "Write the file again.")
     if content is None:
         found = [Source.CSV] if is_header(text.lstrip().partition("\n")[0]) else []
     else:
         found = [source for source, test in _TESTS.items() if test(content)]
     if len(found) != 1:
         seen = f"it may be of {' or '.join(found)}" if found else "its source is not recognised"
-        raise InventoryError(f"{seen}.", f"Name the source: --from {', '.join(Source)}.")
+        raise InventoryError(f"{seen}.", f"Name its source: {', '.join(Source)}.")
     return found[0]
 
 
