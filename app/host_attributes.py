@@ -22,16 +22,20 @@ class HostAttributes:
     groups: tuple[str, ...] = ()
     link: str = ""
 
+    @property
+    def price_text(self) -> str:
+        """The price of an hour: ``0.34 USD``; empty if it is not stated."""
+        return "" if self.price is None else f"{self.price:g} {self.currency}".rstrip()
+
     def texts(self) -> dict[str, str]:
         """Return what is stated as texts by title, as a ticket has it."""
-        price = "" if self.price is None else f"{self.price:g} {self.currency}".rstrip() + " an hour"
         return {
             "Instance": self.instance_id,
             "Type": self.instance_type,
             "Zone": self.zone,
             "Image": self.image,
             "Launched": self.launched,
-            "Price": price,
+            "Price an hour": self.price_text,
         }
 
 

@@ -50,7 +50,7 @@ class HostServices(SessionServices):
 
     def hosts_stamps(self) -> tuple[FileStamp | None, ...]:
         """Return what changes when a process changes the files of hosts. Included files are not watched."""
-        return self._hosts.stamps()
+        return (*self._hosts.stamps(), self._inventory.stamp())
 
     def hosts_problem(self) -> str:
         """Return why the aliases of ~/.ssh/config are missing from the hosts, or an empty string."""

@@ -27,7 +27,7 @@ from app.fleet.inventory_sources.found import FoundInventory
 from app.fleet.inventory_sources.sources import LARGEST, Source, inventory_in, read_inventory
 from app.host_attributes import HostAttributes
 from app.hosts.hosts import ssh_address
-from app.ranking.candidates import Price, parse_price
+from app.ranking.candidates import parse_price
 from app.services import Workstation
 from suites.quantities import count_text, listed
 
@@ -64,8 +64,7 @@ def inventory(context: click.Context, workstation: Workstation, *, as_json: bool
 
 
 def _row(one: HostAttributes) -> list[str]:
-    price = "" if one.price is None else Price(one.price, one.currency).text.removesuffix(" an hour")
-    return [one.instance_type, one.zone, price, one.image, one.launched.partition("T")[0]]
+    return [one.instance_type, one.zone, one.price_text, one.image, one.launched.partition("T")[0]]
 
 
 def _group_row(name: str, hosts: Sequence[str], stated: Inventory) -> list[str]:

@@ -81,3 +81,7 @@ def test_imported_hosts_are_listed(qtbot: QtBot, keep: Keep, workstation: Workst
         dialog.import_button.click()
     qtbot.waitUntil(lambda: "bench-a" in {entry.name for entry in page.table.content.rows})
     settle(qtbot)
+    page.table.select("bench-a")
+    page.resize(1900, 900)
+    assert "n2-standard-4\teurope-west1-b" in page.table.as_text()
+    assert "Price" not in page.table.as_text()  # no host has one

@@ -111,6 +111,8 @@ class HostsPage(Page):
         self.status.emit(count_text(len(entries), "host"))
         self.listed.emit(entries)
         if len(entries) > 1:
+            inventory = self.workstation.inventory
+            BackgroundJob(inventory.attributes, self).start(self.table.show_attributes, self.notice.show_error)
             BackgroundJob(self.workstation.resolved_hosts, self).start(self.table.show_resolved)
 
     def _show_problem(self, problem: str) -> None:

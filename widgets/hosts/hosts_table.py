@@ -1,10 +1,11 @@
 """Table of hosts with search, shortcuts and a context menu of all actions."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractItemView
 
+from app.fleet.inventory import HostAttributes
 from app.hosts.hosts import THIS_COMPUTER, HostEntry, Origin, ssh_address
 from app.hosts.short_facts import clock_text, cpu_text, memory_text, system_text
 from app.library_digest import HostResult
@@ -16,6 +17,8 @@ from widgets.parts.names import host_title, mark_of
 from widgets.parts.table import Table
 from widgets.parts.table_model import RIGHT, TableColumn, TableModel
 from widgets.theme import SPACE, icon
+
+PRICE = "Price an hour"
 
 
 def address_text(entry: HostEntry) -> str:
@@ -38,14 +41,31 @@ def host_columns(
     status: Callable[[str], HostStatus],
     last_result: Callable[[str], HostResult | None] = lambda _name: None,
     resolved: Callable[[str], str | None] = lambda _name: None,
+    stated: Callable[[str], HostAttributes | None] = lambda _name: None,
 ) -> tuple[TableColumn[HostEntry], ...]:
-    """Return the columns of hosts: name, state, address, last result, hardware, system and clock."""
+    """Return the columns of hosts: name, state, address, last result, hardware, system and clock.
+
+    Type, zone and price an hour are shown if the inventory states them of a host.
+    """
 
     def address(entry: HostEntry) -> str:
         return resolved(entry.name) or address_text(entry)
 
     def result(text: Callable[[HostResult], str]) -> Callable[[HostEntry], str]:
         return lambda entry: "" if (last := last_result(entry.name)) is None else text(last)
+
+    def attribute(title: str, text: Callable[[HostAttributes], str], hide_order: int) -> TableColumn[HostEntry]:
+        def shown(entry: HostEntry) -> str:
+            return "" if (known := stated(entry.name)) is None else text(known)
+
+        def needed(rows: Sequence[HostEntry]) -> bool:
+            return any(map(shown, rows))
+
+        key = price if title == PRICE else shown
+        return TableColumn(title, shown, key=key, needed=needed, hide_order=hide_order, topic="inventory")
+
+    def price(entry: HostEntry) -> float:
+        return 0.0 if (known := stated(entry.name)) is None else known.price or 0.0
 
     def fact(text: Callable[[Facts], str]) -> Callable[[HostEntry], str]:
         return lambda entry: "" if (facts := status(entry.name).facts) is None else text(facts)
@@ -65,6 +85,9 @@ def host_columns(
             "Address", address, tone="muted", stretch=True, least=140, key=address,
             more=lambda entry: "\n".join(dict.fromkeys((address(entry), address_text(entry), entry.origin.value))),
         ),
+        attribute("Type", lambda one: one.instance_type, 8),
+        attribute("Zone", lambda one: one.zone, 7),
+        attribute(PRICE, lambda one: one.price_text, 6),
         TableColumn(
             "Last result", result(lambda last: last.figure.estimate_text), align=RIGHT, hide_order=5,
             mark=lambda entry: icon(level) if (level := result(_verdict_mark)(entry)) else None,
@@ -103,9 +126,10 @@ class HostsTable(Table[HostEntry]):
     def __init__(self, connections: HostConnections) -> None:
         self._last: dict[str, HostResult] = {}
         self._resolved: dict[str, str] = {}
+        self._stated: dict[str, HostAttributes] = {}
         super().__init__(
             "Hosts",
-            TableModel(host_columns(connections.of, self._last.get, self._resolved.get)),
+            TableModel(host_columns(connections.of, self._last.get, self._resolved.get, self._stated.get)),
             identity=lambda entry: entry.name,
             selection=QAbstractItemView.SelectionMode.ExtendedSelection,
             row_padding=2 * SPACE[1],
@@ -117,6 +141,13 @@ class HostsTable(Table[HostEntry]):
         """Show the last result of each host."""
         self._last.clear()
         self._last |= last
+        self.content.refresh()
+        self.fit()
+
+    def show_attributes(self, stated: Mapping[str, HostAttributes]) -> None:
+        """Show what the inventory states of each host."""
+        self._stated.clear()
+        self._stated |= stated
         self.content.refresh()
         self.fit()
 
