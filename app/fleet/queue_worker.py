@@ -167,6 +167,13 @@ class _ReconnectingConnector(PsycopgConnector):
                 await asyncio.sleep(RECONNECT)
 
 
+_DURABLE = (
+    """SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"""
+)
+"""A worker's row that a crash of the server removed would end that worker."""
+
+
 async def _configure(connection: "psycopg.AsyncConnection[Any]") -> None:
     await connection.set_autocommit(True)
     await connection.execute("SELECT set_config('search_path', %s, false)", (QUEUE_SCHEMA,))
+    await connection.execute(_DURABLE)
