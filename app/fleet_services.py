@@ -194,9 +194,19 @@ class FleetServices(HostServices, ABC):
         """Skip the waiting host-runs of `hosts`; return them."""
         return self._store.skip_host_runs(word, hosts)
 
+    def unskip_host_runs(self, word: str, skipped: Sequence[HostRun]) -> list[HostRun]:
+        """Let host-runs that skip_host_runs() returned wait again, if they are still skipped; return those."""
+        return self._store.unskip_host_runs(word, skipped)
+
     def add_fleet_hosts(self, word: str, hosts: Sequence[FleetHost], *, instead_of: str = "") -> list[HostRun]:
         """Add hosts to a study, or one instead of another; return the new host-runs."""
         return self._store.add_fleet_hosts(word, hosts, instead_of)
+
+    def replace_fleet_host(self, word: str, old: str, new: str) -> list[HostRun]:
+        """Measure the host `new` instead of `old` in a study, in the group of `old`; return the new host-runs."""
+        before = self._store.find_fleet_study(word).plan.by_name.get(old)
+        hosts = [replace(one, group=one.group if before is None else before.group) for one in self.fleet_hosts([new])]
+        return self._store.add_fleet_hosts(word, hosts, old)
 
 
 def _on_all_hosts(plan: FleetPlan) -> Plan:

@@ -365,10 +365,7 @@ def add(workstation: Workstation, study: str, words: tuple[str, ...]) -> None:
 @verb
 def replace_host(workstation: Workstation, study: str, old: str, new: str) -> None:
     """Measure NEW-HOST in place of HOST in STUDY, in the group of HOST; what HOST has measured stays."""
-    group = workstation.fleet_study(study).plan.by_name.get(old)
-    hosts = [replace(one, group=one.group if group is None else group.group)
-             for one in workstation.fleet_hosts([new])]  # fmt: skip
-    _print_changed(workstation, study, workstation.add_fleet_hosts(study, hosts, instead_of=old), "added")
+    _print_changed(workstation, study, workstation.replace_fleet_host(study, old, new), "added")
 
 
 def _print_changed(workstation: Workstation, study: str, changed: Sequence[HostRun], how: str) -> None:

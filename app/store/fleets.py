@@ -192,8 +192,7 @@ def again(connection: Connection, word: str, hosts: Sequence[str], states: Seque
     ]
     _write_changed(connection, study, found, moment)
     if found:
-        own = update(schema.fleet_studies).where(schema.fleet_studies.c.id == study.id)
-        connection.execute(own.values(ended=None))
+        _reopen(connection, study)
     return found
 
 
@@ -206,6 +205,24 @@ def skip(connection: Connection, word: str, hosts: Sequence[str]) -> list[HostRu
     _write_changed(connection, study, found, moment)
     host_runs.end_if_over(connection, study.id, moment)
     return found
+
+
+def unskip(connection: Connection, word: str, skipped: Sequence[HostRun]) -> list[HostRun]:
+    """Let the host-runs that skip() returned wait again, unless they have changed since; return those."""
+    study = find(connection, word)
+    moment = dialect_of(connection).moment(connection)
+    states = {one.number: one for one in host_runs.host_runs(connection, study.id, [HostRunState.SKIPPED])}
+    chosen = [states[one.number] for one in skipped if one.number in states]
+    found = [replace(one, state=HostRunState.WAITING, reason="") for one in chosen]
+    _write_changed(connection, study, found, moment)
+    if found:
+        _reopen(connection, study)
+    return found
+
+
+def _reopen(connection: Connection, study: FleetStudy) -> None:
+    own = update(schema.fleet_studies).where(schema.fleet_studies.c.id == study.id)
+    connection.execute(own.values(ended=None))
 
 
 def _chosen(
@@ -253,8 +270,7 @@ def add_hosts(connection: Connection, word: str, hosts: Sequence[FleetHost], rep
     chosen = [one for one in added.host_runs() if one.session in sessions]
     made_runs = [replace(one, number=last + number, due=moment) for number, one in enumerate(chosen, 1)]
     _insert_host_runs(connection, study.id, made_runs, study.created, added)
-    own_study = update(schema.fleet_studies).where(schema.fleet_studies.c.id == study.id)
-    connection.execute(own_study.values(ended=None))
+    _reopen(connection, study)
     return made_runs
 
 

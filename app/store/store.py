@@ -157,6 +157,7 @@ class Store:
     end_fleet_study = _writing(fleets.end)
     retry_host_runs = _writing(fleets.again)
     skip_host_runs = _writing(fleets.skip)
+    unskip_host_runs = _writing(fleets.unskip)
     add_fleet_hosts = _writing(fleets.add_hosts)
     save_search = _writing(library_reader.save_search)
     begin_investigation = _writing(investigations.begin)
