@@ -17,6 +17,7 @@ from tests.event_loop import process_events_while
 from tests.shot_checks import problems_of
 from widgets import jobs, theme
 from widgets.compare.compare_page import ComparePage
+from widgets.fleet.fleet_page import FleetPage
 from widgets.hosts.hosts_page import HostsPage
 from widgets.investigations.investigation_page import InvestigationPage
 from widgets.library.library_page import LibraryPage
@@ -61,6 +62,7 @@ NAMES: dict[type[Page], PageName] = {
     LivePage: PageName.LIVE,
     LibraryPage: PageName.LIBRARY,
     ComparePage: PageName.COMPARE,
+    FleetPage: PageName.FLEET,
     JudgePage: PageName.JUDGE,
     InvestigationPage: PageName.INVESTIGATIONS,
 }

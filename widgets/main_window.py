@@ -17,6 +17,7 @@ from suites.errors import BenchwrightError
 from widgets import jobs, settings
 from widgets.command_palette import CommandPalette, menu_entries
 from widgets.dropped_files import DroppedFiles
+from widgets.fleet.fleet_runs import FleetRuns, study_of
 from widgets.hosts.host_bars import DetachedBar
 from widgets.investigations.text_guard import TextGuard
 from widgets.library.library_bar import LibraryBar
@@ -60,8 +61,9 @@ class MainWindow(QMainWindow):
         self.asker = WindowAsker(self)
         self.undo = UndoStack(self)
         self.digests = LibraryDigests(workstation, self)
+        self.fleet_runs = FleetRuns(workstation, self.asker, self)
         self.pages = Pages(workstation, self.asker, self, self.undo, self.digests)
-        self.closing = CloseGuard(self, lambda: self.pages.live, self._show_waiting)
+        self.closing = CloseGuard(self, lambda: self.pages.live, self.fleet_runs, self._show_waiting)
         self._typed = TextGuard(self, lambda: self.pages.investigations, self._stay_open)
         self.sidebar = Sidebar()
         self._stack = QStackedWidget()
@@ -133,7 +135,7 @@ class MainWindow(QMainWindow):
     def show_lines(self, lines: Sequence[StripLine], front: str) -> None:
         """Show every run in strip, sidebar, status bar and title; `front` is the key of that on Live."""
         self._shown_lines = lines, front
-        self._lines = with_questions(lines, self.asker.asking)
+        self._lines = with_questions([*lines, *self.fleet_runs.lines()], self.asker.asking)
         self.strip.show_lines(self._lines, front)
         self.sidebar.show_lines(self._lines)
         self.presence.show_lines(self._lines)
@@ -286,8 +288,10 @@ class MainWindow(QMainWindow):
         self.digests.failed.connect(self.library_bar.show_unlisted)
         self.queue_bar.others_found.connect(lambda: self.pages.page(PageName.LIVE))  # it shows them in the strip
         self.queue_bar.start_requested.connect(self.pages.run_queue)
-        self.strip.chosen.connect(self.pages.show_live)
-        self.strip.stop_requested.connect(lambda key: self.on_live(lambda live: live.stop_key(key)))
+        self.fleet_runs.changed.connect(lambda: self.show_lines(*self._shown_lines))
+        self.fleet_runs.ended.connect(lambda _study: self.pages.finish_run())
+        self.strip.chosen.connect(self._show_key)
+        self.strip.stop_requested.connect(self._stop_key)
         self.strip.queue_requested.connect(lambda key, action: self.on_live(lambda live: live.act_on_key(key, action)))
         self.library_bar.imported.connect(self._follow_library)
         self.library_bar.opened.connect(self._show_other_library)
@@ -343,6 +347,18 @@ class MainWindow(QMainWindow):
         """Apply `act` to the page Live, if it exists."""
         if self.pages.live is not None:
             act(self.pages.live)
+
+    def _show_key(self, key: str) -> None:
+        """Show the run or the fleet study with a key of the strip."""
+        study = study_of(key)
+        self.pages.show_study(study) if study else self.pages.show_live(key)
+
+    def _stop_key(self, key: str) -> None:
+        """Stop the run with a key of the strip; of a fleet study ask first."""
+        if study := study_of(key):
+            self.pages.stop_study(study)
+        else:
+            self.on_live(lambda live: live.stop_key(key))
 
     def next_run(self, step: int = 1) -> None:
         """Show the next run live, or the previous one (`step` -1)."""

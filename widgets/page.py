@@ -25,6 +25,7 @@ class PageName(StrEnum):
     LIVE = "Live"
     LIBRARY = "Library"
     COMPARE = "Compare"
+    FLEET = "Fleet"
     JUDGE = "Judge"
     INVESTIGATIONS = "Investigations"
     HELP = "Help"
@@ -51,6 +52,7 @@ SIGNS: Mapping[PageName, PageSign] = {
             (PageName.JUDGE, "agrees", "Judge outputs of tools that ran elsewhere", "judging"),
             (PageName.INVESTIGATIONS, "search", "Questions with their runs, notes and conclusion", "investigations"),
             (PageName.HELP, "help", "Tour, glossary, rules and keyboard", "tour"),
+            (PageName.FLEET, "fleet", "One plan on every host of some groups", "fleet"),
         ),
         start=1,
     )

@@ -15,6 +15,7 @@ from app.plans.plan import Plan
 from app.questions import Asker
 from app.services import Workstation
 from app.session_series import SessionSeries
+from widgets.fleet.fleet_runs import FleetRuns
 from widgets.jobs import BackgroundJob, collection_paused
 from widgets.library_digests import LibraryDigests
 from widgets.page import SIGNS, Page, PageName
@@ -26,6 +27,7 @@ from widgets.undo import UndoStack
 
 if TYPE_CHECKING:
     from widgets.compare.compare_page import ComparePage
+    from widgets.fleet.fleet_page import FleetPage
     from widgets.help_page import HelpPage
     from widgets.hosts.hosts_page import HostsPage
     from widgets.investigations.investigation_page import InvestigationPage
@@ -41,7 +43,7 @@ PAGE_MODULES = tuple(
     f"widgets.{name}"
     for name in (
         "library.library_page", "wizard.measure_page", "outputs.judge_page", "compare.compare_page", "live.live_page",
-        "investigations.investigation_page", "help_page",
+        "investigations.investigation_page", "help_page", "fleet.fleet_page",
     )
 )  # fmt: skip
 """The modules of the pages, those that are likely shown first before the others."""
@@ -57,6 +59,8 @@ def load_pages() -> Iterator[None]:
 
 class WindowServices(Protocol):
     """Interface of the window that the pages use."""
+
+    fleet_runs: FleetRuns
 
     def show_page(self, name: PageName) -> Page | None:
         """Show the page `name` and return it, or None if it could not be opened."""
@@ -113,6 +117,7 @@ class Pages:
             PageName.LIVE: self._make_live,
             PageName.LIBRARY: self._make_library,
             PageName.COMPARE: self._make_compare,
+            PageName.FLEET: self._make_fleet,
             PageName.JUDGE: self._make_judge,
             PageName.INVESTIGATIONS: self._make_investigations,
             PageName.HELP: self._make_help,
@@ -209,6 +214,16 @@ class Pages:
         if page := self._services.show_page(PageName.LIVE):
             cast("LivePage", page).show_key(key)
 
+    def show_study(self, study: str) -> None:
+        """Show the board of a fleet study."""
+        if page := self._services.show_page(PageName.FLEET):
+            cast("FleetPage", page).show_study(study)
+
+    def stop_study(self, study: str) -> None:
+        """Ask whether to stop or detach a fleet study that this window runs."""
+        if page := self._services.show_page(PageName.FLEET):
+            cast("FleetPage", page).ask_to_stop(study)
+
     def show_host(self, name: str) -> None:
         """Show a host."""
         if page := self._services.show_page(PageName.HOSTS):
@@ -264,14 +279,14 @@ class Pages:
         if page := self._services.show_page(PageName.HOSTS):
             cast("HostsPage", page).add_host()
 
-    def _run_finished(self) -> None:
-        """Update the window and the library after the end of a run."""
+    def finish_run(self) -> None:
+        """Update the window and the library after the end of a run or of a fleet study."""
         self._services.run_ended()
         self.refresh_library()
 
     def _end_interrupted(self, page: Page) -> None:
         """Show what is left of a run of another process that has ended: a result, or a run to attach."""
-        BackgroundJob(self._workstation.end_interrupted, page).start(finished=self._run_finished)
+        BackgroundJob(self._workstation.end_interrupted, page).start(finished=self.finish_run)
 
     def refresh_library(self) -> None:
         """Refresh what is shown of the library; a hidden page is refreshed when it is shown."""
@@ -309,7 +324,7 @@ class Pages:
         page = LivePage(self._workstation, self._asker)
         page.summary_changed.connect(self._services.show_running)
         page.lines_changed.connect(self._services.show_lines)
-        page.run_finished.connect(lambda _run_id: self._run_finished())
+        page.run_finished.connect(lambda _run_id: self.finish_run())
         page.library_changed.connect(self._services.show_library_change)
         page.runs.others_ended.connect(lambda: self._end_interrupted(page))
         page.show_run_requested.connect(self.show_run)
@@ -344,6 +359,13 @@ class Pages:
         page.library_requested.connect(lambda: self._services.show_page(PageName.LIBRARY))
         page.export_requested.connect(self._services.open_export)
         page.investigate_requested.connect(lambda sides: self.investigate(sides, compared=True))
+        return page
+
+    def _make_fleet(self) -> Page:
+        from widgets.fleet.fleet_page import FleetPage
+
+        page = FleetPage(self._workstation, self._asker, self._undo, self._services.fleet_runs)
+        page.show_run_requested.connect(self.show_run)
         return page
 
     def _make_judge(self) -> Page:

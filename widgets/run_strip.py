@@ -64,7 +64,7 @@ class StripLine:
 
     `key` names it in the signals. `doing`, `figure` and `left` are the trial under way, the headline's figure and the
     remaining time, for the title of the window; `share` is the share done (0 to 1), None if unknown. The connections to
-    the hosts `lost` are. It `asks` if a question of it is open.
+    the hosts `lost` are. It `asks` if a question of it is open. `fleet`: it is a fleet study.
     """
 
     key: str
@@ -79,6 +79,7 @@ class StripLine:
     plan: str = ""
     lost: tuple[str, ...] = ()
     asks: bool = False
+    fleet: bool = False
 
     @property
     def under_way(self) -> bool:

@@ -14,6 +14,7 @@ from suites.quantities import count_text
 from widgets.parts.dialogs import QuestionDialog, opened
 
 if TYPE_CHECKING:
+    from widgets.fleet.fleet_runs import FleetRuns
     from widgets.live.live_page import LivePage
 
 NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -52,14 +53,20 @@ def signals_handled(close: Callable[[], None]) -> Iterator[None]:
 class CloseGuard:
     """Decides whether the window may close. `waiting` shows a text while the window waits to close.
 
-    Runs that wait stay in the queue: the next start offers them.
+    Runs that wait stay in the queue: the next start offers them. `fleet` are the fleet studies of the window, which can
+    be resumed.
     """
 
     def __init__(
-        self, window: QWidget, measuring: Callable[[], "LivePage | None"], waiting: Callable[[str], None]
+        self,
+        window: QWidget,
+        measuring: Callable[[], "LivePage | None"],
+        fleet: "FleetRuns",
+        waiting: Callable[[str], None],
     ) -> None:
         self._window = window
         self._measuring = measuring
+        self._fleet = fleet
         self._waiting = waiting
         self._closing = False
         self._free = False
@@ -71,11 +78,14 @@ class CloseGuard:
 
     def allowed(self) -> bool:
         """Return whether the window may close now; otherwise ask the user, and close it later if agreed."""
-        live = self._measuring()
-        if self._free or live is None or not live.running:
+        if self._free or not self._under_way():
             return True
         self._ask_to_close_anyway() if self._closing else self._ask_to_stop()
         return False
+
+    def _under_way(self) -> bool:
+        live = self._measuring()
+        return self._fleet.running or (live is not None and live.running)
 
     def reset(self) -> None:
         """Forget that the window was to close: it stays open."""
@@ -86,10 +96,12 @@ class CloseGuard:
         live = self._measuring()
         if live is not None:
             live.runs.hold()
-        if live is not None and live.running and not self._closing:
+        if self._under_way() and not self._closing:
             self._closing = True
             self._waiting("Stopping…")
-            live.stop_all()
+            self._fleet.stop_all()
+            if live is not None and live.running:
+                live.stop_all()
         elif not self._closing:
             self._window.close()
 
@@ -98,30 +110,33 @@ class CloseGuard:
         live = self._measuring()
         if live is not None:
             live.runs.hold()
-        if live is not None and live.running and not self._closing:
+        if self._under_way() and not self._closing:
             self._closing = True
             self._waiting("Detaching… the trials under way continue")
-            live.detach_all()
+            self._fleet.detach_all()
+            if live is not None and live.running:
+                live.detach_all()
         elif not self._closing:
             self._window.close()
 
     def run_ended(self) -> None:
         """Close the window if it waits for the end of the runs and this was the last."""
-        live = self._measuring()
-        if self._closing and (live is None or not live.running):
+        if self._closing and not self._under_way():
             self._close_anyway()
 
     def _ask_to_stop(self) -> None:
         live = self._measuring()
         titles, waiting = ([], 0) if live is None else (live.titles(), len(live.runs.active) - len(live.runs.running))
+        titles = [*titles, *self._fleet.titles()]
         one = len(titles) < 2
         listed = "" if one else f"{'; '.join(titles)}.\n\n"
+        studies = "\n\nResume on the page Fleet continues a fleet study either way." if self._fleet.running else ""
         queued = f"\n\n{count_text(waiting, 'run')} in the queue: offered at the next start." if waiting else ""
         question = self._open_question(
             "A run is under way" if one else f"{len(titles)} runs are under way",
             f"{listed}Detach: the trial under way continues on its host; the next trials wait until you attach the run "
             f"here or with “benchwright attach”. Stop: the run ends and what was measured is stored. The run in the "
-            f"library names anything left on the host.{queued}",
+            f"library names anything left on the host.{studies}{queued}",
             "Stop and close",
             self.stop_and_close,
         )

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, Qt, QTimer, Signal
-from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPen, QPolygonF
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt, QTimer, Signal
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter
 from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QStyle, QStyleOptionViewItem, QWidget
 
 from app.library_rows import LibraryRow
@@ -25,10 +25,10 @@ from widgets.library.run_columns import (
 )
 from widgets.library.run_rows import Trends, summary_of
 from widgets.parts.names import MISSING
+from widgets.parts.sparkline import paint_sparkline
 from widgets.parts.table import RowDelegate, Table
 from widgets.parts.table_model import ROW, TableColumn, TableModel
 from widgets.parts.text import strong, visible
-from widgets.theme import palette
 
 SETTLED = 120
 """Delay after the last cursor move before the run is opened, in ms: held arrow keys must not open every run."""
@@ -269,26 +269,10 @@ class RunDelegate(RowDelegate):
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         """Draw a cell."""
         super().paint(painter, option, index)
-        found = index.data(TREND)
-        if not found:
-            return
-        values, at = found
-        box = QRectF(option.rect).adjusted(6, 5, -6, -5)
-        low, high = min(values), max(values)
-        step, height = box.width() / (len(values) - 1), (high - low) or 1.0
-        points = [
-            QPointF(box.left() + number * step, box.bottom() - (value - low) / height * box.height())
-            for number, value in enumerate(values)
-        ]
-        painter.save()
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        selected = bool(option.state & QStyle.StateFlag.State_Selected)
-        painter.setPen(QPen(QColor(palette().text if selected else palette().muted), 1.4))
-        painter.drawPolyline(QPolygonF(points))
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(palette().info))
-        painter.drawEllipse(points[at], 2.5, 2.5)
-        painter.restore()
+        if found := index.data(TREND):
+            values, at = found
+            selected = bool(option.state & QStyle.StateFlag.State_Selected)
+            paint_sparkline(painter, option.rect, values, at, selected=selected)
 
 
 class RunTable(Table[ListLine]):

@@ -69,11 +69,13 @@ class SideState:
 
     def sections(self) -> Iterator[SideSection]:
         """Yield the pages, and the hosts, the queue, the library and the saved searches."""
-        running = sum(line.under_way for line in self.lines)
+        running = sum(line.under_way for line in self.lines if not line.fleet)
+        studies = sum(line.under_way for line in self.lines if line.fleet)
         asks = ASKS if any(line.asks for line in self.lines) else ""
         yield SideSection(_page(PageName.MEASURE), titled=False)
         yield SideSection(_page(PageName.LIVE, asks or (f"{running} running" if running else "")), titled=False)
         yield SideSection(_page(PageName.COMPARE), titled=False)
+        yield SideSection(_page(PageName.FLEET, f"{studies} running" if studies else ""), titled=False)
         yield SideSection(_page(PageName.JUDGE), titled=False)
         yield SideSection(_page(PageName.INVESTIGATIONS), titled=False)
         yield SideSection(_page(PageName.HOSTS), tuple(map(self._host, self.hosts)))

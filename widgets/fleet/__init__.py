@@ -1,0 +1,1 @@
+"""The page of fleet studies: their boards, what runs them, and the dialog that begins one."""

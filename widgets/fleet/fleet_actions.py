@@ -1,0 +1,83 @@
+"""Actions on a study and on the selected hosts of its board, shared by buttons, context menu and shortcuts."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QObject, Qt
+from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtWidgets import QWidget
+
+from app.fleet.board import BoardRow
+from app.fleet_study import FleetStudy, HostRunState
+from widgets.parts.actions import offer
+
+NO_STUDY = "No study is shown"
+NO_HOST = "Select a host"
+
+
+class FleetActions(QObject):
+    """Actions of the page Fleet; the page does the work when one is triggered."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.pause = self._make("Pause", "Ctrl+Shift+P")
+        self.resume = self._make("Resume", "Ctrl+Shift+P")
+        self.stop = self._make("Stop…")
+        self.retry_failed = self._make("Retry failed")
+        self.add = self._make("Add hosts…")
+        self.end = self._make("End study…")
+        self.open_run = self._make("Open run")
+        self.retry = self._make("Retry", "Ctrl+R")
+        self.skip = self._make("Skip", "Del")
+        self.replace = self._make("Replace with host…")
+        self.show_nothing()
+
+    def of_study(self) -> Sequence[QAction]:
+        """Return the actions on the study, in display order."""
+        return (self.pause, self.resume, self.stop, self.retry_failed, self.add, self.end)
+
+    def of_hosts(self) -> Sequence[QAction]:
+        """Return the actions on the selected hosts, in display order."""
+        return (self.open_run, self.retry, self.skip, self.replace)
+
+    def show_nothing(self) -> None:
+        """Offer nothing: no study is shown."""
+        for action in self.of_study():
+            offer(action, False, "", NO_STUDY)
+        for action in self.of_hosts():
+            offer(action, False, "", NO_HOST)
+        self.resume.setVisible(False)
+
+    def show_study(self, study: FleetStudy, chosen: Sequence[BoardRow], *, own: bool, stopping: bool) -> None:
+        """Enable the actions that apply to a study and its `chosen` rows; `own`: this window runs it."""
+        open_, paused = study.ended is None, study.paused is not None
+        idle = open_ and (paused or not (own or study.by_workers))
+        self.resume.setVisible(idle)
+        self.pause.setVisible(not idle)
+        offer(self.pause, open_ and not paused, "Start no more hosts; those under way continue", "The study has ended")
+        resume = "Start the hosts that wait, and attach runs that continue on their hosts"
+        offer(self.resume, idle and not stopping, resume, "The study is stopping")
+        elsewhere = "The study has ended" if not open_ else "This window does not run the study"
+        offer(self.stop, own and not stopping, "Stop or detach the hosts under way", elsewhere)
+        failed = study.counts.get(HostRunState.FAILED, 0) > 0
+        offer(self.retry_failed, failed, "Run every failed host again", "No host has failed")
+        offer(self.add, True, "Measure more hosts in the sessions that are not over", "")
+        offer(self.end, open_, "Skip what waits; hosts under way continue", "The study has ended")
+        self.show_chosen(chosen)
+
+    def show_chosen(self, chosen: Sequence[BoardRow]) -> None:
+        """Enable the actions that apply to the `chosen` rows."""
+        states = {one.state for row in chosen for one in row.host_runs}
+        one = len(chosen) == 1
+        reason = "Select one host" if chosen else NO_HOST
+        run = one and bool(chosen[0].current.run)
+        offer(self.open_run, run, "Show the latest run in the library", "It has no run yet" if one else reason)
+        again = bool(states & {HostRunState.FAILED, HostRunState.SKIPPED})
+        offer(self.retry, again, "Run the failed and skipped sessions again", "None has failed" if chosen else NO_HOST)
+        waits = HostRunState.WAITING in states
+        offer(self.skip, waits, "Skip the sessions that wait", "No session waits" if chosen else NO_HOST)
+        single = one and chosen[0].current.peer is None
+        offer(self.replace, single, "Measure another host in place of this one", reason)
+
+    def _make(self, text: str, keys: str = "") -> QAction:
+        context = Qt.ShortcutContext.WidgetWithChildrenShortcut
+        return QAction(text, self, shortcut=QKeySequence(keys), shortcutContext=context)
