@@ -73,6 +73,10 @@ class FleetServices(HostServices, ABC):
         """Return the host-runs of a study in the order of start."""
         return self._store.host_runs_of(self._store.find_fleet_study(word).id)
 
+    def runs_of_host_runs_under_way(self) -> frozenset[str]:
+        """Return the runs of the host-runs under way of all studies: their study resumes those that are detached."""
+        return self._store.runs_of_host_runs_under_way()
+
     def board_reader(self) -> BoardReader:
         """Return what reads the board of a study; it keeps what it has read."""
         from app.fleet.board import BoardReader

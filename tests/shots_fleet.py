@@ -2,10 +2,15 @@
 
 from PySide6.QtWidgets import QWidget
 
+from app.hosts.hosts import HostEntry
+from app.plans.plan import Plan, make_step
 from tests.shot_stage import Shot, Stage, opened
 from tests.widgets.fleet_studies import study_under_way
 from widgets.fleet.fleet_page import FleetPage
+from widgets.fleet.study_dialog import StudyDialog
 from widgets.main_window import MainWindow
+
+NAMES = [f"{group}-{number:02}" for group in ("c7i", "c7a") for number in range(1, 21)]
 
 
 def _opened(stage: Stage, *, filled: bool = True) -> tuple[MainWindow, FleetPage]:
@@ -32,4 +37,19 @@ def _filtered(stage: Stage) -> QWidget:
     return window
 
 
-SHOTS: list[Shot] = [("fleet-empty", _empty), ("fleet-board", _board), ("fleet-filtered", _filtered)]
+def _new_study(stage: Stage) -> QWidget:
+    stage.workstation.save_hosts(*(HostEntry(name, host_name="192.0.2.1") for name in NAMES))
+    window, page = _opened(stage)
+    step = make_step("fio", {"rw": "randread"}, name="fio randread 4k")
+    page.new_study(Plan("volume check", (), (step,)), "c7i-* c7a-*")
+    dialog = page.findChild(StudyDialog)
+    stage.settle(lambda: dialog is not None and dialog.start_button.isEnabled())
+    return dialog or window
+
+
+SHOTS: list[Shot] = [
+    ("fleet-empty", _empty),
+    ("fleet-board", _board),
+    ("fleet-filtered", _filtered),
+    ("fleet-new", _new_study),
+]

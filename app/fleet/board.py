@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from app.fleet_study import FigureKey, FleetPlan, FleetStudy, HostRun, HostRunState, RunProgress
 from app.natural_order import natural_key
-from suites.quantities import metric_text, share_text, times_text
+from suites.quantities import metric_text, times_text
 from suites.verdict import Trust
 from suites.vocab import Severity
 
@@ -197,13 +197,12 @@ def _oddest_first(row: BoardRow) -> tuple[int, float]:
 
 
 def off_text(row: BoardRow) -> str:
-    """Return the distance from the median of the group: ``−12 %``, ``5.1x``; empty without one."""
+    """Return the distance from the median of the group: ``−12.3 %``, ``5.1x``; empty without one."""
     if row.off is None:
         return ""
     if row.off > MOST_OFF:
         return times_text(1 + row.off)
-    sign = "−" if row.off < 0 else "+"
-    return f"{sign}{share_text(abs(row.off))}"
+    return f"{100 * row.off:+.1f} %".replace("-", "−")
 
 
 def study_state(study: FleetStudy) -> str:

@@ -73,6 +73,13 @@ def counts_of(connection: Connection, studies: Sequence[str]) -> Mapping[str, Co
     return found
 
 
+def runs_under_way(connection: Connection) -> frozenset[str]:
+    """Return the runs of the host-runs under way of all studies: their study resumes them."""
+    table = schema.host_runs.c
+    active = [state.value for state in HostRunState if state.active]
+    return frozenset(connection.execute(select(table.run).where(table.state.in_(active), table.run != "")).scalars())
+
+
 def _waiting(connection: Connection, study: str, moment: str) -> Iterator[HostRun]:
     """Yield the host-runs that wait and are due at `moment`, in the order of start."""
     table, last = schema.host_runs, 0

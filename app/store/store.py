@@ -122,6 +122,7 @@ class Store:
     find_fleet_study = _reading(fleets.find)
     host_runs_of = _reading(host_runs.host_runs)
     fleet_studies_of = _reading(fleets.studies_of)
+    runs_of_host_runs_under_way = _reading(host_runs.runs_under_way)
     progress_of = _reading(run_progress.progress_of)
     actions = _reading(host_log.actions)
     workspaces = _reading(host_log.workspaces)

@@ -99,4 +99,3 @@ def _values(one: HostRun, chance: random.Random, trials: int) -> list[float]:
     usual = TYPES.get(one.group, STEADY[0]) * {SLOW: 0.79, FAST: 1.14}.get(one.host, 1.0)
     own = random.Random(one.host).gauss(1.0, 0.012)
     return [usual * own * chance.gauss(1.0, 0.006) for _ in range(trials)]
-

@@ -18,6 +18,7 @@ from widgets.fleet.board_text import (
     marks_text,
     session_text,
     severity_of,
+    shown_host_run,
     state_text,
 )
 from widgets.parts.names import MISSING, host_title
@@ -75,9 +76,9 @@ def scale_of(board: Board) -> BoardScale:
 
 
 def _edges(values: list[float]) -> tuple[float, float]:
-    """Return the edges of the sparklines of a group: twice the span of nine tenths of its values, around them."""
+    """Return the edges of the sparklines of a group: twice the span of its middle 80 % of values, around them."""
     ordered = sorted(values)
-    low, high = ordered[len(ordered) // 20], ordered[-1 - len(ordered) // 20]
+    low, high = ordered[len(ordered) // 10], ordered[-1 - len(ordered) // 10]
     margin = (high - low) / 2 or abs(high) / 20 or 1.0
     return low - margin, high + margin
 
@@ -109,9 +110,10 @@ def board_columns(board: Board | None, scaled: BoardScale) -> tuple[TableColumn[
 
     return (
         TableColumn(
-            "Host", lambda row: host_title(row.title), bold=True, key=lambda row: row.title, width=130, whole=True,
+            "Host", lambda row: host_title(row.title), bold=True, key=lambda row: row.title, width=90, whole=True,
         ),
-        TableColumn("Group", lambda row: row.group, key=lambda row: row.group, tone="muted", width=90, hide_order=2),
+        TableColumn("Group", lambda row: row.group, key=lambda row: row.group, tone="muted", width=56, whole=True,
+            hide_order=2),
         TableColumn(
             SESSIONS, marks_text, more=lambda row: "\n".join(map(session_text, row.host_runs)),
             key=lambda row: sorted(one.state.value for one in row.host_runs),
@@ -120,36 +122,36 @@ def board_columns(board: Board | None, scaled: BoardScale) -> tuple[TableColumn[
         ),
         TableColumn(
             "State", state_text, mark=_state_mark, key=_state_key,
-            stretch=True, least=140, topic="fleet",
+            stretch=True, least=120, topic="fleet",
         ),
         TableColumn(
-            VALUES, lambda row: "" if row.values else MISSING, tone="muted", width=96, hide_order=1, topic="fleet",
+            VALUES, lambda row: "" if row.values else MISSING, tone="muted", width=90, hide_order=3, topic="fleet",
             tip=f"{figure}: counted trials of all sessions in order. {SCALE_TIP}",
             more=exact,
         ),
         TableColumn(
-            "Median", value, unit=scaled.display.suffix, align=RIGHT, bold=True, more=exact, width=80,
+            "Median", value, unit=scaled.display.suffix, align=RIGHT, bold=True, more=exact, width=104,
             key=lambda row: (row.value is None, row.value or 0.0), tip=f"{figure}: median of the counted trials",
         ),
         TableColumn(
-            "Off group", lambda row: distance_text(row, board), align=RIGHT, width=96, key=distance_key,
+            "Off group", lambda row: distance_text(row, board), align=RIGHT, width=100, key=distance_key,
             tone=distance_tone,
             bold=lambda row: row.apart, more=distance_tip, topic="fleet",
             tip="Distance from the median of the hosts of the group",
         ),
         TableColumn(
-            "Finding", lambda row: row.finding, mark=_finding_mark, key=severity_key, stretch=True, least=120,
-            topic="verdicts", tip="Gravest finding of the run",
+            "Finding", lambda row: row.finding, mark=_finding_mark, key=severity_key, stretch=True, least=100,
+            hide_order=4, topic="verdicts", tip="Gravest finding of the run",
         ),
     )  # fmt: skip
 
 
 def _state_key(row: BoardRow) -> tuple[int, str]:
-    return list(HostRunState).index(row.state), state_text(row)
+    return list(HostRunState).index(shown_host_run(row).state), state_text(row)
 
 
 def _state_mark(row: BoardRow) -> QIcon | None:
-    name, colour = STATES[row.state]
+    name, colour = STATES[shown_host_run(row).state]
     return icon(name, colour)
 
 

@@ -8,6 +8,7 @@ from app.fleet.board import APART, Board, BoardRow, off_text
 from app.fleet.progress import ends_text
 from app.fleet_study import FleetStudy, HostRun, HostRunState
 from app.library_table import local_moment
+from app.timestamps import now
 from suites.quantities import count_text, duration_text, listed
 from suites.vocab import Better, Severity
 
@@ -60,8 +61,8 @@ def counts_text(study: FleetStudy) -> str:
     return ", ".join([done, *parts])
 
 
-def end_text(head: BoardHead, now: datetime) -> str:
-    """Return when the study ends, by the local time `now`, or why that is not known."""
+def end_text(head: BoardHead, clock: datetime) -> str:
+    """Return when the study ends, by the local time `clock`, or why that is not known."""
     study = head.study
     if study.ended is not None:
         return f"ended {local_moment(study.ended)}"
@@ -71,14 +72,20 @@ def end_text(head: BoardHead, now: datetime) -> str:
         return "not running: Resume continues it"
     left = "end not known yet"
     if head.remaining is not None:
-        left = f"about {duration_text(head.remaining)} left, ends about {ends_text(head.remaining, now)}"
+        left = f"about {duration_text(head.remaining)} left, ends about {ends_text(head.remaining, clock)}"
     workers = "workers" if study.by_workers else listed(head.carriers, MOST_CARRIERS)
     return left if head.own else f"{left}, run by {workers}"
 
 
+def shown_host_run(row: BoardRow) -> HostRun:
+    """Return the host-run whose state is that of the row: the one under way, else a failed one, else the latest."""
+    failed = [one for one in row.host_runs if one.state is HostRunState.FAILED]
+    return failed[-1] if failed and not row.current.state.active else row.current
+
+
 def state_text(row: BoardRow) -> str:
     """Return what a host does, or why not."""
-    current = row.current
+    current = shown_host_run(row)
     if current.state is HostRunState.RUNNING:
         return row.doing or "connecting"
     if current.state is HostRunState.READY:
@@ -86,13 +93,15 @@ def state_text(row: BoardRow) -> str:
     waiting = next((one for one in row.host_runs if one.state is HostRunState.WAITING), None)
     if waiting is not None and (current.state is HostRunState.DONE or waiting is current):
         return _waiting_text(waiting)
-    return ": ".join(filter(None, (current.state.value, current.reason)))
+    session = f"session {current.session} " if len(row.host_runs) > 1 else ""
+    return ": ".join(filter(None, (f"{session}{current.state.value}", current.reason)))
 
 
 def _waiting_text(one: HostRun) -> str:
     if one.reason:
         return f"waiting: {one.reason}"
-    return "waiting" if one.session == 1 else f"session {one.session} from {local_moment(one.due)[5:16]}"
+    due, today = local_moment(one.due), local_moment(now())[:10]
+    return "waiting" if one.session == 1 else f"session {one.session} at {due.removeprefix(today).strip()}"
 
 
 def session_text(one: HostRun) -> str:

@@ -80,7 +80,8 @@ class BoardView(QWidget):
         self.filter.clear()
         self.figure.clear()
         self.table.show_rows([])
-        for line in (self.title, self.counts, self.end, self.found):
+        self.found.hide()
+        for line in (self.title, self.counts, self.end):
             line.set_text("")
 
     def _show_figures(self, board: Board) -> None:
@@ -100,7 +101,8 @@ class BoardView(QWidget):
 
     def _show_found(self) -> None:
         shown, every = len(self.table.content.shown), len(self.table.content.rows)
-        self.found.set_text(f"{shown} of {count_text(every, 'host')}" if shown != every else "")
+        self.found.set_text(f"{shown} of {count_text(every, 'host')}")
+        self.found.setVisible(shown != every)
 
     def _arrange(self, actions: FleetActions) -> None:
         menu = QMenu(self, toolTipsVisible=True)
@@ -115,7 +117,7 @@ class BoardView(QWidget):
         texts = in_column(self.title, in_row((self.counts, 0), (self.end, 1), spacing=SPACE[2]), spacing=SPACE[0])
         above = in_row((texts, 1), (buttons, 0, Qt.AlignmentFlag.AlignTop), spacing=SPACE[2])
         chosen = in_row(self.figure, (self.filter, 1), self.found, spacing=SPACE[1])
-        fill(column_in(self, SPACE[1]), above, self.progress, chosen, (self.table, 1))
+        fill(column_in(self, SPACE[1], (SPACE[1], 0, 0, 0)), above, self.progress, chosen, (self.table, 1))
         find = QAction(self)
         find.setShortcut(QKeySequence(QKeySequence.StandardKey.Find))
         find.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)

@@ -8,6 +8,7 @@ from PySide6.QtGui import QAction, QHideEvent
 from PySide6.QtWidgets import QSplitter, QStackedLayout, QWidget
 
 from app.fleet_study import FleetStudy, HostRun
+from app.plans.plan import Plan
 from app.questions import Asker
 from app.services import Workstation
 from suites.errors import BenchwrightError
@@ -16,6 +17,8 @@ from widgets.fleet.board_feed import BoardFeed, BoardReading
 from widgets.fleet.board_view import BoardView
 from widgets.fleet.fleet_actions import FleetActions
 from widgets.fleet.fleet_runs import FleetRuns
+from widgets.fleet.study_dialog import StudyDialog
+from widgets.fleet.study_draft import StudyDraft
 from widgets.fleet.study_table import StudyTable
 from widgets.jobs import BackgroundJob
 from widgets.page import PAGE_MARGINS, Page, PageName, page_title
@@ -73,8 +76,15 @@ class FleetPage(Page):
         self._wanted = study
         self.refresh()
 
-    def new_study(self) -> None:
-        """Ask for a new study."""
+    def new_study(self, plan: Plan | None = None, words: str = "") -> None:
+        """Ask for a new study of `plan` on the hosts that `words` select, which the user can change."""
+        dialog = StudyDialog(self.workstation, self.asker, self, StudyDraft(plan, words))
+        dialog.begun.connect(self._take_begun)
+        opened(dialog)
+
+    def _take_begun(self, study: FleetStudy) -> None:
+        self.runs.start(study)
+        self.show_study(study.id)
 
     def hideEvent(self, event: QHideEvent) -> None:
         """Read nothing while the page is hidden."""

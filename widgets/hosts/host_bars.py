@@ -102,9 +102,19 @@ class DetachedBar(NoticeBar):
         self.forget_button.clicked.connect(self._ask_to_forget)
 
     def refresh(self) -> None:
-        """Read the detached runs; those of a read-only library cannot be continued and are not shown."""
+        """Read the detached runs, except those that their fleet study resumes.
+
+        Those of a read-only library cannot be continued and are not shown.
+        """
         workstation = self._workstation
-        self._read(lambda: workstation.detached_runs() if workstation.read_only() is None else [], self.show_detached)
+
+        def read() -> list[DetachedRun]:
+            if workstation.read_only() is not None:
+                return []
+            of_studies = workstation.runs_of_host_runs_under_way()
+            return [run for run in workstation.detached_runs() if run.id not in of_studies]
+
+        self._read(read, self.show_detached)
 
     def show_detached(self, runs: list[DetachedRun]) -> None:
         """Show the first of `runs`, the newest; hide the bar if there is none."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractItemView
 
-from app.fleet.inventory import HostAttributes
+from app.host_attributes import HostAttributes
 from app.hosts.hosts import THIS_COMPUTER, HostEntry, Origin, ssh_address
 from app.hosts.short_facts import clock_text, cpu_text, memory_text, system_text
 from app.library_digest import HostResult
