@@ -45,6 +45,7 @@ TOPICS = {
     "connections": "Connections",
     "inventory": "Inventory, groups and sameness",
     "queue": "Queue",
+    "fleet": "Fleet studies",
     "survival": "Interrupted runs",
     "sessions": "Sessions",
     "sample-size": "Sample size",

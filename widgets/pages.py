@@ -219,6 +219,12 @@ class Pages:
         if page := self._services.show_page(PageName.FLEET):
             cast("FleetPage", page).show_study(study)
 
+    def new_study(self, plan: Plan | None, words: str = "") -> None:
+        """Ask for a new fleet study of `plan`, by default on its hosts."""
+        if page := self._services.show_page(PageName.FLEET):
+            hosts = () if plan is None else plan.hosts
+            cast("FleetPage", page).new_study(plan, words or " ".join(hosts))
+
     def stop_study(self, study: str) -> None:
         """Ask whether to stop or detach a fleet study that this window runs."""
         if page := self._services.show_page(PageName.FLEET):
@@ -306,6 +312,7 @@ class Pages:
         page = HostsPage(self._workstation, self._asker, self._undo, self._digests)
         page.measure_requested.connect(self.measure)
         page.quick_requested.connect(self.measure_quickly)
+        page.fleet_requested.connect(lambda hosts: self.new_study(None, " ".join(hosts)))
         for action in page.actions_of_hosts.on_page():  # it shows their result
             action.triggered.connect(lambda: self._services.show_page(PageName.HOSTS))
         return page
@@ -315,6 +322,7 @@ class Pages:
 
         page = MeasurePage(self._workstation, self._asker)
         page.run_requested.connect(self.run)
+        page.fleet_requested.connect(self.new_study)
         self._digests.hosts_changed.connect(page.list_hosts)
         return page
 

@@ -1,9 +1,14 @@
 """A fleet study in a library: host-runs in every state, with made-up runs, without hosts."""
 
+import atexit
 import random
+import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import cache
+from pathlib import Path
+from tempfile import mkdtemp
 
 from app.events import State
 from app.fleet_study import FleetHost, FleetLimits, FleetPlan, FleetStudy, HostRun, HostRunState
@@ -55,6 +60,22 @@ def study_under_way(workstation: Workstation, plan: FleetPlan | None = None, see
     for one in second[ended : ended + 16]:
         _run(workstation, study, one, chance, trials=chance.randrange(1, study.plan.plan.repetition.trials))
     return workstation.fleet_study(study.id)
+
+
+def copied_study(workstation: Workstation) -> FleetStudy:
+    """Give `workstation`, which has not looked at its store yet, a study of 36 hosts; it is written down only once."""
+    shutil.copy(_written_study(), workstation.library_path)
+    return workstation.fleet_study("last")
+
+
+@cache
+def _written_study() -> Path:
+    folder = Path(mkdtemp(prefix="benchwright-fleet-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    writing = Workstation(folder / "runs.sqlite3", folder / "hosts.toml")
+    study_under_way(writing, fleet_plan(36, trials=2))
+    writing.close()
+    return folder / "runs.sqlite3"
 
 
 def _due_now(workstation: Workstation, study: FleetStudy, host_runs: Sequence[HostRun]) -> None:

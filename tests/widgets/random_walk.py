@@ -27,7 +27,7 @@ from PySide6.QtWidgets import (
 KEYS = (
     "Tab", "Shift+Tab", "Return", "Space", "Esc", "Up", "Down", "Left", "Right", "Home", "End", "PgUp", "PgDown", "Del",
     "Backspace", "Ctrl+A", "Ctrl+B", "Ctrl+C", "Ctrl+F", "Ctrl+K", "Ctrl+N", "Ctrl+O", "Ctrl+S", "Ctrl+Z", "Ctrl+Tab",
-    "F1", "F2", "F5", "F9", "Ctrl+1", "Ctrl+2", "Ctrl+3", "Ctrl+4", "Ctrl+5", "Ctrl+6", "Ctrl+7", "Ctrl+8",
+    "F1", "F2", "F5", "F9", "Ctrl+1", "Ctrl+2", "Ctrl+3", "Ctrl+4", "Ctrl+5", "Ctrl+6", "Ctrl+7", "Ctrl+8", "Ctrl+9",
 )  # fmt: skip
 TEXTS = ("web", "4k", "-1", "rw=read", "0", "1e308", "(((", "root@h:22", "ä 漢 \u202e", '"', "x" * 300, "local")
 

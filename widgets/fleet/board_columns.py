@@ -130,7 +130,7 @@ def board_columns(board: Board | None, scaled: BoardScale) -> tuple[TableColumn[
             more=exact,
         ),
         TableColumn(
-            "Median", value, unit=scaled.display.suffix, align=RIGHT, bold=True, more=exact, width=104,
+            "Median", value, unit=scaled.display.suffix, align=RIGHT, bold=True, more=exact, width=118,
             key=lambda row: (row.value is None, row.value or 0.0), tip=f"{figure}: median of the counted trials",
         ),
         TableColumn(

@@ -122,6 +122,6 @@ class BoardTable(Table[BoardRow]):
         """Whether a filter hides rows."""
         return len(self.content.shown) != len(self.content.rows)
 
-    def names(self) -> list[str]:
+    def hosts(self) -> list[str]:
         """Return the hosts of the selected rows, each once."""
         return list(dict.fromkeys(name for row in self.chosen() for name in row.current.hosts))

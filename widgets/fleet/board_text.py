@@ -87,21 +87,28 @@ def state_text(row: BoardRow) -> str:
     """Return what a host does, or why not."""
     current = shown_host_run(row)
     if current.state is HostRunState.RUNNING:
-        return row.doing or "connecting"
+        return _trials_text(row)
     if current.state is HostRunState.READY:
         return "waits for a worker"
     waiting = next((one for one in row.host_runs if one.state is HostRunState.WAITING), None)
     if waiting is not None and (current.state is HostRunState.DONE or waiting is current):
         return _waiting_text(waiting)
-    session = f"session {current.session} " if len(row.host_runs) > 1 else ""
-    return ": ".join(filter(None, (f"{session}{current.state.value}", current.reason)))
+    return ": ".join(filter(None, (current.state.value, current.reason)))
+
+
+def _trials_text(row: BoardRow) -> str:
+    """Return the trials that have ended, and the step under way: ``3/6 trials, fio``."""
+    if row.progress is None:
+        return "connecting"
+    of = "" if row.planned is None else f"/{row.planned}"
+    return ", ".join(filter(None, (f"{row.progress.ended}{of} trials", row.progress.step)))
 
 
 def _waiting_text(one: HostRun) -> str:
     if one.reason:
         return f"waiting: {one.reason}"
     due, today = local_moment(one.due), local_moment(now())[:10]
-    return "waiting" if one.session == 1 else f"session {one.session} at {due.removeprefix(today).strip()}"
+    return "waiting" if one.session == 1 else f"next at {due.removeprefix(today).strip()}"
 
 
 def session_text(one: HostRun) -> str:

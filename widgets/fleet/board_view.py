@@ -15,7 +15,7 @@ from widgets.fleet.board_table import BoardTable
 from widgets.fleet.board_text import BoardHead, counts_text, end_text
 from widgets.fleet.fleet_actions import FleetActions
 from widgets.parts.actions import ActionButton
-from widgets.parts.boxes import column_in, fill, in_column, in_row
+from widgets.parts.boxes import column_in, fill, in_row
 from widgets.parts.controls import line_edit, pop_up, tool_button
 from widgets.parts.flow_layout import flowing
 from widgets.parts.text import OneLine
@@ -114,10 +114,10 @@ class BoardView(QWidget):
         self.menu_button.clicked.connect(lambda: pop_up(menu, self.menu_button))
         shown = (actions.pause, actions.resume, actions.stop, actions.retry_failed)
         buttons = flowing(*map(ActionButton, shown), self.menu_button, spacing=SPACE[1], at_end=True)
-        texts = in_column(self.title, in_row((self.counts, 0), (self.end, 1), spacing=SPACE[2]), spacing=SPACE[0])
-        above = in_row((texts, 1), (buttons, 0, Qt.AlignmentFlag.AlignTop), spacing=SPACE[2])
+        above = in_row((self.title, 1), buttons, spacing=SPACE[2])
+        below = in_row((self.counts, 0), (self.end, 1), spacing=SPACE[2])
         chosen = in_row(self.figure, (self.filter, 1), self.found, spacing=SPACE[1])
-        fill(column_in(self, SPACE[1], (SPACE[1], 0, 0, 0)), above, self.progress, chosen, (self.table, 1))
+        fill(column_in(self, SPACE[1], (SPACE[1], 0, 0, 0)), above, below, self.progress, chosen, (self.table, 1))
         find = QAction(self)
         find.setShortcut(QKeySequence(QKeySequence.StandardKey.Find))
         find.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)

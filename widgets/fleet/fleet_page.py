@@ -17,6 +17,7 @@ from widgets.fleet.board_feed import BoardFeed, BoardReading
 from widgets.fleet.board_view import BoardView
 from widgets.fleet.fleet_actions import FleetActions
 from widgets.fleet.fleet_runs import FleetRuns
+from widgets.fleet.hosts_question import HostsQuestion
 from widgets.fleet.study_dialog import StudyDialog
 from widgets.fleet.study_draft import StudyDraft
 from widgets.fleet.study_table import StudyTable
@@ -198,7 +199,7 @@ class FleetPage(Page):
         self._retry([])
 
     def _retry_chosen(self) -> None:
-        if names := self.board.table.names():
+        if names := self.board.table.hosts():
             self._retry(names)
 
     def _retry(self, hosts: Sequence[str]) -> None:
@@ -206,7 +207,7 @@ class FleetPage(Page):
             self._change(lambda: self.workstation.retry_host_runs(study.id, hosts), self._continue)
 
     def _skip(self) -> None:
-        study, names = self._study, self.board.table.names()
+        study, names = self._study, self.board.table.hosts()
         if study is None or not names:
             return
         workstation = self.workstation
@@ -216,6 +217,24 @@ class FleetPage(Page):
             workstation.unskip_host_runs(study.id, skipped)
 
         self._do(lambda: workstation.skip_host_runs(study.id, names), undo, text)
+
+    def _add_hosts(self) -> None:
+        if (study := self._study) is not None:
+            add = self.workstation.add_fleet_hosts
+            question = HostsQuestion(self.workstation, self)
+            question.accepted.connect(lambda: self._change(lambda: add(study.id, question.hosts), self._continue))
+            opened(question)
+
+    def _replace(self) -> None:
+        study, names = self._study, self.board.table.hosts()
+        if study is None or len(names) != 1:
+            return
+        replace_host, old = self.workstation.replace_fleet_host, names[0]
+        question = HostsQuestion(self.workstation, self, old)
+        question.accepted.connect(
+            lambda: self._change(lambda: replace_host(study.id, old, question.hosts[0].name), self._continue)
+        )
+        opened(question)
 
     def _open_run(self) -> None:
         row = self.board.table.current()
@@ -255,6 +274,8 @@ class FleetPage(Page):
             actions.retry_failed: self._retry_failed,
             actions.retry: self._retry_chosen,
             actions.skip: self._skip,
+            actions.add: self._add_hosts,
+            actions.replace: self._replace,
             actions.open_run: self._open_run,
         }
         for action, slot in slots.items():

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QTimer, Signal
-from PySide6.QtWidgets import QDialog, QWidget
+from PySide6.QtWidgets import QDialog, QFrame, QWidget
 
 from app.fleet_study import FleetStudy
 from app.plans.plan import Plan
@@ -18,10 +18,14 @@ from widgets.jobs import BackgroundJob
 from widgets.parts.boxes import column_in, fill, scrolled
 from widgets.parts.controls import push_button
 from widgets.parts.dialogs import button_row, dialog_column, fit
+from widgets.parts.notice import FieldMessage
+from widgets.parts.text import Text
 from widgets.theme import SPACE
 from widgets.wizard.plan_files import PlanFiles
 
 SIZE = (720, 620)
+
+NOTHING_CHOSEN = "Time, cost and volume of the study are estimated once plan and hosts are chosen."
 
 SETTLED = 250
 """Milliseconds after the last change until the preview is made."""
@@ -46,6 +50,8 @@ class StudyDialog(QDialog):
         self._files.opened.connect(self._take_file)
         self._files.failed.connect(self._show_fault)
         self.form = StudyForm()
+        self.estimate, self.fault = Text(), FieldMessage()
+        self.estimate.setAccessibleName("Estimate")
         self.start_button = push_button("Start study", lambda _checked: self.start(), primary=True)
         self.cancel_button = push_button("Cancel", lambda _checked: self.reject())
         self._settle = QTimer(self, singleShot=True, interval=SETTLED)
@@ -56,7 +62,10 @@ class StudyDialog(QDialog):
         self.form.plan_chosen.connect(self._choose)
         inner = QWidget()
         inner.setObjectName("page")
-        fill(column_in(inner, SPACE[2]), self.form, None)
+        card = QFrame()
+        card.setObjectName("card")
+        fill(column_in(card, SPACE[1], (SPACE[2], SPACE[1], SPACE[2], SPACE[1])), self.estimate, self.fault)
+        fill(column_in(inner, SPACE[2]), self.form, card, None)
         rows = dialog_column(self, "New fleet study")
         fill(rows, (scrolled(inner), 1), button_row(None, self.cancel_button, self.start_button))
         for button in (self.cancel_button, self.form.file_button):
@@ -134,14 +143,16 @@ class StudyDialog(QDialog):
     def _show_preview(self, preview: StudyPreview) -> None:
         self.preview = preview
         self.form.groups.setText(groups_text(preview.groups))
-        self.form.estimate.setText("\n".join(preview.lines))
-        self.form.fault.clear()
+        self.estimate.setText("\n".join(preview.lines) or NOTHING_CHOSEN)
+        self.fault.clear()
+        self.fault.setVisible(preview.fault is not None)
         if preview.fault is not None:
             self._show_fault(preview.fault)
         self.start_button.setEnabled(preview.plan is not None)
 
     def _show_fault(self, fault: BenchwrightError) -> None:
-        self.form.fault.show_message("info" if fault.cancelled else "error", f"{fault.message} {fault.remedy}".strip())
+        self.fault.show()
+        self.fault.show_message("info" if fault.cancelled else "error", f"{fault.message} {fault.remedy}".strip())
 
 
 def _title(plan: Plan | RecentPlan) -> str:

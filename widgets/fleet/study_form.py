@@ -13,7 +13,6 @@ from suites.quantities import first_upper
 from widgets.fleet.study_draft import StudyDraft, plan_text
 from widgets.parts.boxes import in_row
 from widgets.parts.controls import line_edit, push_button
-from widgets.parts.notice import FieldMessage
 from widgets.parts.text import Text, Tone, set_tool_tip
 from widgets.theme import SPACE
 
@@ -61,8 +60,6 @@ class StudyForm(QWidget):
         )
         self.groups = Text(tone=Tone.MUTED)
         self.groups.setAccessibleName("Selected hosts")
-        self.estimate, self.fault = Text(), FieldMessage()
-        self.estimate.setAccessibleName("Estimate")
         self.sessions = self._number("Sessions", 1, MOST_SESSIONS, "Runs on each host, at different times")
         self.every = line_edit(
             "Time between sessions", lambda _text: self.changed.emit(), tip="From start to start, such as 1 h or 1 d"
@@ -160,8 +157,6 @@ class StudyForm(QWidget):
         rows.addRow(_label("Network"), self.topology)
         rows.addRow(_label("At once"), self._limit_grid())
         rows.addRow(_label("Retries"), in_row(self.retries, None))
-        rows.addRow(_label("Estimate"), self.estimate)
-        rows.addRow("", self.fault)
 
     def _limit_grid(self) -> QGridLayout:
         grid = QGridLayout()

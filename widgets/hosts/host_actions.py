@@ -18,6 +18,7 @@ class HostActions(QObject):
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.new_test = self._make("New test")
+        self.fleet = self._make("Fleet study…")
         self.quick = self._make("Quick benchmark")
         self.test = self._make("Test connection")
         self.facts = self._make("Read facts")
@@ -31,7 +32,7 @@ class HostActions(QObject):
 
     def all(self) -> Sequence[QAction]:
         """Return the actions in display order."""
-        return (self.new_test, self.quick, *self.on_page())
+        return (self.new_test, self.fleet, self.quick, *self.on_page())
 
     def on_page(self) -> Sequence[QAction]:
         """Return the actions whose result the page shows."""
@@ -47,6 +48,7 @@ class HostActions(QObject):
         here = "This computer needs no connection" if local else ONE
         plan = "Plan a test on the selected hosts" if len(chosen) > 1 else "Plan a test on this host"
         offer(self.new_test, bool(chosen), plan, "Select a host")
+        offer(self.fleet, bool(chosen), "Measure a plan on the selected hosts, in sessions", "Select a host")
         offer(self.quick, one, "CPU, memory and disk in under 90 s", ONE)
         offer(self.test, one and not local and not busy, "Connect, and read the facts", here)
         offer(self.facts, one and not busy, "Read the facts of the host again", ONE)

@@ -44,6 +44,7 @@ class HostsPage(Page):
 
     measure_requested = Signal(list)  # names of hosts
     quick_requested = Signal(str)  # the name of a host
+    fleet_requested = Signal(list)  # names of hosts
 
     listed = Signal(list)  # HostEntry
 
@@ -255,6 +256,7 @@ class HostsPage(Page):
         actions = self.actions_of_hosts
         slots: dict[QAction, Callable[[], object]] = {
             actions.new_test: lambda: self.measure_requested.emit([entry.name for entry in self.table.chosen()]),
+            actions.fleet: lambda: self.fleet_requested.emit([entry.name for entry in self.table.chosen()]),
             actions.quick: lambda: self.quick_requested.emit(name()),
             actions.test: lambda: self.connections.test(name()),
             actions.facts: lambda: self.connections.read(name()),

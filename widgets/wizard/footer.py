@@ -23,10 +23,11 @@ class Footer(FittedWidget):
         super().__init__()
         self.back = push_button("Back", tip="Alt+Left")
         self.open = push_button("Open plan…", icon="folder")
+        self.fleet = push_button("Run on a fleet…", tip="Measure this plan on every host of some groups")
         self.next = push_button("Next", primary=True)
         self.hint = Text(tone=Tone.MUTED)
         self.hint.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        self._row = in_row(self.back, self.open, None, self.next, spacing=SPACE[2])
+        self._row = in_row(self.back, self.open, None, self.fleet, self.next, spacing=SPACE[2])
         self._rows = column_in(self, SPACE[1], (SPACE[3], SPACE[1], SPACE[3], SPACE[2]))
         self._rows.addLayout(self._row)
         self._above = False
@@ -40,11 +41,12 @@ class Footer(FittedWidget):
         set_tool_tip(self.next, "Ctrl+Return" if last else "Alt+Right; Ctrl+Return starts")
         self.back.setVisible(not first)
         self.open.setVisible(first)
+        self.fleet.setVisible(last)
         self.fit()
 
     def fit(self) -> None:
         """Move the hint above the buttons where it does not fit between them."""
-        buttons = (self.back, self.open, self.next)
+        buttons = (self.back, self.open, self.fleet, self.next)
         taken = sum(each.sizeHint().width() + SPACE[2] for each in buttons if not each.isHidden())
         self._place_hint(above=taken + self.hint.sizeHint().width() + 2 * SPACE[3] > self.width())
         self.hint.setVisible(bool(self.hint.text()))
@@ -58,4 +60,4 @@ class Footer(FittedWidget):
         if above:
             self._rows.insertWidget(0, self.hint)
         else:
-            self._row.insertWidget(self._row.count() - 1, self.hint)
+            self._row.insertWidget(self._row.count() - 2, self.hint)

@@ -48,6 +48,7 @@ class MeasurePage(Page):
     """Wizard that builds a plan on three pages and emits it, frozen, as `run_requested`."""
 
     run_requested = Signal(object, object)  # the Plan, and the opened Plan it is based on or None
+    fleet_requested = Signal(object)  # the Plan
 
     def __init__(self, workstation: Workstation, asker: Asker) -> None:
         super().__init__(workstation, asker)
@@ -195,6 +196,7 @@ class MeasurePage(Page):
         self.footer.back.clicked.connect(self.back)
         self.footer.open.clicked.connect(self._files.ask_open)
         self.footer.next.clicked.connect(self.forward)
+        self.footer.fleet.clicked.connect(self._request_fleet)
         return self.footer
 
     def _build_shortcuts(self) -> None:
@@ -248,6 +250,10 @@ class MeasurePage(Page):
             self.run_requested.emit(self.draft.plan(), self.draft.basis)
         elif not self._start_pending:
             self.go(REVIEW)
+
+    def _request_fleet(self) -> None:
+        if (plan := self.draft.sketch()) is not None:
+            self.fleet_requested.emit(plan)
 
     def _obstacle(self) -> str:
         """Return why the plan cannot start, or an empty string."""

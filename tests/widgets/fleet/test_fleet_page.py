@@ -1,0 +1,209 @@
+"""The page Fleet: the board of a study, its filter, and what the user changes."""
+
+from collections.abc import Iterator
+from typing import TypeVar
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QDialog, QPushButton
+from pytestqt.modeltest import ModelTester
+from pytestqt.qtbot import QtBot
+
+from app.fleet_study import FleetStudy, HostRunState
+from app.hosts.hosts import HostEntry
+from app.questions import RefusingAsker
+from app.services import Workstation
+from tests.widgets.fleet_studies import BROKEN, FAST, SLOW, copied_study
+from widgets import jobs
+from widgets.fleet.fleet_page import FleetPage
+from widgets.fleet.hosts_question import HostsQuestion
+from widgets.parts.dialogs import QuestionDialog
+
+pytestmark = pytest.mark.usefixtures("idle")
+
+HOSTS = 36
+
+Dialog = TypeVar("Dialog", bound=QDialog)
+
+
+@pytest.fixture
+def study(workstation: Workstation) -> FleetStudy:
+    return copied_study(workstation)
+
+
+@pytest.fixture
+def page(qtbot: QtBot, workstation: Workstation, study: FleetStudy) -> Iterator[FleetPage]:
+    made = FleetPage(workstation, RefusingAsker())
+    qtbot.addWidget(made)
+    made.resize(1100, 700)
+    with qtbot.waitExposed(made):
+        made.show()
+    with qtbot.waitSignal(made.feed.read):
+        made.activated()
+    yield made
+    made.feed.pause()
+    made.runs.stop_all()
+    qtbot.waitUntil(lambda: not jobs.running())
+
+
+def refreshed(qtbot: QtBot, page: FleetPage) -> None:
+    """Wait until the board was read again."""
+    qtbot.waitUntil(lambda: not jobs.running())
+    with qtbot.waitSignal(page.feed.read):
+        page.feed.refresh()
+
+
+def cell(page: FleetPage, host: str, column: str) -> str:
+    """Return the text of a cell of the board."""
+    content = page.board.table.content
+    row = next(number for number, each in enumerate(content.shown) if each.title == host)
+    return str(content.at(row, column).data())
+
+
+def opened_question(page: FleetPage, kind: type[Dialog]) -> Dialog:
+    """Return the question of `kind` that is open over the page."""
+    return next(found for found in page.findChildren(kind) if found.isVisible())
+
+
+def test_an_empty_library_offers_a_new_study(qtbot: QtBot, workstation: Workstation) -> None:
+    page = FleetPage(workstation, RefusingAsker())
+    qtbot.addWidget(page)
+    page.show()
+    page.activated()
+    qtbot.waitUntil(lambda: not jobs.running())
+    assert page.empty.isVisible()
+    assert page.empty.button is not None
+    assert not page.actions_of_fleet.add.isEnabled()
+
+
+def test_failed_hosts_and_outliers_are_first(page: FleetPage, qtmodeltester: ModelTester) -> None:
+    assert [row.title for row in page.board.table.content.shown[:3]] == [BROKEN, SLOW, FAST]
+    assert len(page.board.table.content.shown) == HOSTS
+    assert cell(page, SLOW, "Off group").startswith("worse −2")
+    assert cell(page, FAST, "Off group").startswith("better +1")
+    assert cell(page, BROKEN, "Sessions").startswith("✗")
+    assert cell(page, BROKEN, "State").startswith("failed: Connection refused")
+    assert "1 failed" in page.board.counts.text()
+    assert page.board.progress.value() == 48
+    qtmodeltester.check(page.board.table.content)
+
+
+def test_the_filter_takes_words_of_state_group_and_outlier(page: FleetPage) -> None:
+    counts = {}
+    for words in ("outlier", "c7i failed", "m7g failed", "c7a", "connection refused", ""):
+        page.board.filter.setText(words)
+        counts[words] = len(page.board.table.content.shown)
+    assert counts == {
+        "outlier": 2, "c7i failed": 0, "m7g failed": 1, "c7a": HOSTS // 3, "connection refused": 1, "": HOSTS,
+    }  # fmt: skip
+
+
+def test_a_refresh_keeps_the_selection_and_replaces_only_changed_rows(
+    qtbot: QtBot, page: FleetPage, workstation: Workstation, study: FleetStudy
+) -> None:
+    table = page.board.table
+    table.select((SLOW, "c7i"))
+    before = {row.title: row for row in table.content.shown}
+    resets = []
+    table.content.modelReset.connect(lambda: resets.append(True))
+    workstation.skip_host_runs(study.id, ["c7i-05"])
+    refreshed(qtbot, page)
+    after = {row.title: row for row in table.content.shown}
+    assert [name for name in after if after[name] is not before[name]] == ["c7i-05"]
+    assert not resets
+    assert [row.title for row in table.chosen()] == [SLOW]
+
+
+def test_skipping_is_undone(qtbot: QtBot, page: FleetPage, workstation: Workstation, study: FleetStudy) -> None:
+    page.board.table.select((SLOW, "c7i"), (FAST, "c7a"))
+    before = workstation.fleet_study(study.id).counts
+    waiting = [one for one in workstation.host_runs(study.id) if one.host in {SLOW, FAST} and not one.state.active]
+    waiting = [one for one in waiting if not one.state.over]
+    page.actions_of_fleet.skip.trigger()
+    qtbot.waitUntil(lambda: not jobs.running())
+    assert workstation.fleet_study(study.id).counts[HostRunState.SKIPPED] == len(waiting) > 3
+    page._undo.undo()
+    qtbot.waitUntil(lambda: not jobs.running())
+    assert workstation.fleet_study(study.id).counts == before
+
+
+def test_pause_is_shown_and_undone(qtbot: QtBot, page: FleetPage, workstation: Workstation, study: FleetStudy) -> None:
+    page._pause()
+    refreshed(qtbot, page)
+    assert page.board.end.text() == "paused"
+    assert page.actions_of_fleet.resume.isVisible()
+    assert not page.actions_of_fleet.pause.isVisible()
+    page._undo.undo()
+    refreshed(qtbot, page)
+    assert workstation.fleet_study(study.id).paused is None
+    assert page.board.end.text() != "paused"
+
+
+def test_a_replaced_host_leaves_its_sessions_to_the_new_one(
+    qtbot: QtBot, page: FleetPage, workstation: Workstation, study: FleetStudy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(page.runs, "start", lambda _study: None)  # nothing listens at the hosts
+    workstation.save_hosts(HostEntry("spare-1", host_name="127.0.0.1", port=1))
+    page.board.table.select((BROKEN, "m7g"))
+    page.actions_of_fleet.replace.trigger()
+    question = opened_question(page, HostsQuestion)
+    question.words.setText("spare-1")
+    qtbot.waitUntil(question.accept_button.isEnabled)
+    qtbot.mouseClick(question.accept_button, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: not jobs.running())
+    found = [one for one in workstation.host_runs(study.id) if one.host == "spare-1"]
+    assert {one.session for one in found} == {1, 3, 4}
+    assert {one.group for one in found} == {"m7g"}
+
+
+def test_unknown_hosts_cannot_be_added(qtbot: QtBot, page: FleetPage) -> None:
+    page.actions_of_fleet.add.trigger()
+    question = opened_question(page, HostsQuestion)
+    question.words.setText("nowhere-*")
+    qtbot.waitUntil(lambda: bool(question.found.label.text()))
+    assert not question.accept_button.isEnabled()
+    question.reject()
+
+
+def test_enter_opens_the_run_of_a_host(qtbot: QtBot, page: FleetPage) -> None:
+    table = page.board.table
+    table.select((SLOW, "c7i"))
+    page.activateWindow()
+    table.setFocus()
+    qtbot.waitUntil(table.hasFocus)
+    with qtbot.waitSignal(page.show_run_requested) as asked:
+        qtbot.keyClick(table, Qt.Key.Key_Return)
+    row = table.current()
+    assert row is not None
+    assert asked.args == [row.current.run]
+
+
+def test_stop_asks_and_offers_to_detach(qtbot: QtBot, page: FleetPage, study: FleetStudy) -> None:
+    page.ask_to_stop(study.id)
+    question = opened_question(page, QuestionDialog)
+    texts = {button.text() for button in question.findChildren(QPushButton)}
+    assert texts >= {"Stop", "Detach", "Keep running"}
+    question.reject()
+    qtbot.waitUntil(lambda: not jobs.running())
+
+
+def test_every_figure_can_be_shown(qtbot: QtBot, page: FleetPage) -> None:
+    figure = page.board.figure
+    assert figure.count() == 5
+    heads = []
+    for at in range(figure.count()):
+        figure.setCurrentIndex(at)
+        with qtbot.waitSignal(page.feed.read):
+            figure.activated.emit(at)
+        column = next(one for one in page.board.table.content.columns if one.name == "Median")
+        heads.append(column.unit)
+        qtbot.waitUntil(lambda: not jobs.running())
+    assert heads[0] == "k IOPS"
+    assert len(set(heads)) > 2
+
+
+def test_every_action_has_a_reason_when_it_is_not_offered(page: FleetPage) -> None:
+    page.board.table.clearSelection()
+    page._offer()
+    for action in (*page.actions_of_fleet.of_study(), *page.actions_of_fleet.of_hosts()):
+        assert action.toolTip(), action.text()
