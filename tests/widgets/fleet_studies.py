@@ -45,9 +45,9 @@ def begin(workstation: Workstation, plan: FleetPlan) -> FleetStudy:
     return workstation._store.begin_fleet_study(plan, by_workers=False)
 
 
-def study_under_way(workstation: Workstation, plan: FleetPlan | None = None, seed: int = 7) -> FleetStudy:
-    """Store a study whose first session is done, whose second is under way; return it."""
-    chance = random.Random(seed)
+def study_under_way(workstation: Workstation, plan: FleetPlan | None = None, running: int = 16) -> FleetStudy:
+    """Store a study whose first session is done, and the second in part, with `running` host-runs; return it."""
+    chance = random.Random(7)
     study = begin(workstation, plan or fleet_plan())
     first = [one for one in workstation.host_runs(study.id) if one.session == 1]
     second = [one for one in workstation.host_runs(study.id) if one.session == 2]
@@ -57,15 +57,24 @@ def study_under_way(workstation: Workstation, plan: FleetPlan | None = None, see
     ended = len(second) // 3
     for one in second[:ended]:
         _run(workstation, study, one, chance)
-    for one in second[ended : ended + 16]:
-        _run(workstation, study, one, chance, trials=chance.randrange(1, study.plan.plan.repetition.trials))
+    run_some(workstation, study, running)
     return workstation.fleet_study(study.id)
+
+
+def run_some(workstation: Workstation, study: FleetStudy, count: int) -> None:
+    """Store the runs of `count` host-runs of the second session that are under way."""
+    chance, trials = random.Random(11), study.plan.plan.repetition.trials
+    waiting = [one for one in workstation.host_runs(study.id) if one.session == 2 and not one.state.over]
+    for one in waiting[:count]:
+        _run(workstation, study, one, chance, trials=chance.randrange(1, trials))
 
 
 def copied_study(workstation: Workstation) -> FleetStudy:
     """Give `workstation`, which has not looked at its store yet, a study of 36 hosts; it is written down only once."""
     shutil.copy(_written_study(), workstation.library_path)
-    return workstation.fleet_study("last")
+    study = workstation.fleet_study("last")
+    run_some(workstation, study, 3)  # of a copy, opening it would end them
+    return workstation.fleet_study(study.id)
 
 
 @cache
@@ -73,7 +82,7 @@ def _written_study() -> Path:
     folder = Path(mkdtemp(prefix="benchwright-fleet-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     writing = Workstation(folder / "runs.sqlite3", folder / "hosts.toml")
-    study_under_way(writing, fleet_plan(36, trials=2))
+    study_under_way(writing, fleet_plan(36, trials=2), running=0)
     writing.close()
     return folder / "runs.sqlite3"
 
