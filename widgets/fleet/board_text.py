@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from app.fleet.board import APART, Board, BoardRow, off_text
+from app.fleet.board import OUTLIER_SCORE, Board, BoardRow, off_text
 from app.fleet.progress import ends_text
 from app.fleet_study import FleetStudy, HostRun, HostRunState
 from app.library_table import local_moment
@@ -141,7 +141,11 @@ def distance_tip(row: BoardRow) -> str:
     """Return what the distance is from, and why it is marked."""
     if row.off is None:
         return "No distance: five hosts of the group need values."
-    large = f" The modified z-score exceeds {APART}: an outlier of its group, not yet a verdict." if row.apart else ""
+    large = (
+        f" The modified z-score exceeds {OUTLIER_SCORE}: an outlier of its group, not yet a verdict."
+        if row.apart
+        else ""
+    )
     return f"{off_text(row)} from the median of {row.group}.{large}"
 
 
