@@ -107,8 +107,9 @@ def _trials_text(row: BoardRow) -> str:
 def _waiting_text(one: HostRun) -> str:
     if one.reason:
         return f"waiting: {one.reason}"
-    due, today = local_moment(one.due), local_moment(now())[:10]
-    return "waiting" if one.session == 1 else f"next at {due.removeprefix(today).strip()}"
+    if one.due <= now():
+        return "waiting"
+    return f"next at {local_moment(one.due).removeprefix(local_moment(now())[:10]).strip()}"
 
 
 def session_text(one: HostRun) -> str:

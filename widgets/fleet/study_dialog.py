@@ -23,7 +23,7 @@ from widgets.parts.text import Text
 from widgets.theme import SPACE
 from widgets.wizard.plan_files import PlanFiles
 
-SIZE = (720, 620)
+SIZE = (720, 560)
 
 NOTHING_CHOSEN = "Time, cost and volume of the study are estimated once plan and hosts are chosen."
 

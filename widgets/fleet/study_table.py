@@ -2,7 +2,7 @@
 
 from PySide6.QtGui import QIcon
 
-from app.fleet.progress import study_state
+from app.fleet.board import study_state
 from app.fleet_study import FleetStudy, HostRunState
 from app.library_table import local_moment
 from suites.quantities import count_text

@@ -1,0 +1,89 @@
+"""The dialog of a new study: hosts and estimate as they are entered, faults as messages, nothing lost."""
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from app.fleet_study import FleetStudy, HostOrder
+from app.hosts.hosts import HostEntry
+from app.plans.plan import Plan, make_step
+from app.services import Workstation
+from tests.lab_sshd import AnsweringAsker
+from widgets import jobs
+from widgets.fleet.study_dialog import StudyDialog
+from widgets.fleet.study_draft import StudyDraft
+
+pytestmark = pytest.mark.usefixtures("idle")
+
+CPU = Plan("short", (), (make_step("sysbench-cpu", {"time": 1, "threads": 1}),))
+NAMES = ("web-1", "web-2", "db-1", "db-2")
+
+
+@pytest.fixture
+def dialog(qtbot: QtBot, workstation: Workstation) -> StudyDialog:
+    workstation.save_hosts(*(HostEntry(name, host_name="192.0.2.1") for name in NAMES))
+    made = StudyDialog(workstation, AnsweringAsker(), None, StudyDraft(CPU))
+    qtbot.addWidget(made)
+    made.show()
+    settle(qtbot, made)
+    return made
+
+
+def settle(qtbot: QtBot, dialog: StudyDialog) -> None:
+    """Wait until the preview is that of the entries."""
+    qtbot.waitUntil(lambda: dialog.preview is not None and not jobs.running())
+
+
+def enter(qtbot: QtBot, dialog: StudyDialog, words: str) -> None:
+    """Enter the hosts and wait for their preview."""
+    dialog.form.words.setText(words)
+    settle(qtbot, dialog)
+
+
+def test_groups_and_estimate_are_shown_while_hosts_are_entered(qtbot: QtBot, dialog: StudyDialog) -> None:
+    assert not dialog.start_button.isEnabled()
+    enter(qtbot, dialog, "web-* db-1")
+    assert dialog.form.groups.text() == "web-*: 2 hosts (web-1, web-2)\nhosts: 1 host (db-1)"
+    assert dialog.estimate.text().startswith("3 hosts, 3 host-runs")
+    assert dialog.start_button.isEnabled()
+
+
+@pytest.mark.parametrize(("words", "every"), [("mail-*", "1 d"), ("web-* web-1", "1 d"), ("web-*", "sometimes")])
+def test_a_fault_is_a_message_and_keeps_the_entries(qtbot: QtBot, dialog: StudyDialog, words: str, every: str) -> None:
+    dialog.form.sessions.setValue(3)
+    dialog.form.every.setText(every)
+    enter(qtbot, dialog, words)
+    assert dialog.fault.isVisible()
+    assert dialog.fault.label.text()
+    assert not dialog.start_button.isEnabled()
+    assert (dialog.form.words.text(), dialog.form.every.text()) == (words, every)
+    dialog.form.every.setText("1 h")
+    enter(qtbot, dialog, "web-*")
+    assert not dialog.fault.isVisible()
+    assert dialog.start_button.isEnabled()
+
+
+def test_what_is_entered_is_the_plan_of_the_study(qtbot: QtBot, dialog: StudyDialog, workstation: Workstation) -> None:
+    form = dialog.form
+    form.sessions.setValue(3)
+    form.every.setText("2 h")
+    form.per_group.setValue(1)
+    form.order.setCurrentIndex(form.order.findData(HostOrder.GROUPED))
+    form.order.activated.emit(form.order.currentIndex())
+    enter(qtbot, dialog, "web-* db-*")
+    with qtbot.waitSignal(dialog.begun) as begun:
+        dialog.start_button.click()
+    (study,) = begun.args
+    assert isinstance(study, FleetStudy)
+    plan = workstation.fleet_study(study.id).plan
+    assert {group: len(names) for group, names in plan.groups.items()} == {"web-*": 2, "db-*": 2}
+    assert (plan.sessions, plan.plan.repetition.every) == (3, 7200.0)
+    assert (plan.limits.per_group, plan.limits.per_zone, plan.limits.per_storage) == (1, None, 1)
+    assert plan.order is HostOrder.GROUPED
+    assert study.total == 12
+
+
+def test_network_tests_offer_pairs_and_a_mesh(qtbot: QtBot, dialog: StudyDialog) -> None:
+    assert not dialog.form.topology.isVisible()
+    dialog.form.show_plan(Plan("net", (), (make_step("iperf3", {}),)))
+    assert dialog.form.topology.isVisible()
+    settle(qtbot, dialog)
