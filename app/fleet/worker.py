@@ -95,8 +95,10 @@ class FleetWorker:
         """Release what may start, and what a worker that ended left, to the queue: in one transaction."""
         from app.fleet.job_queue import HostRunJob
 
+        with self._lock:
+            carried = {number for name, number in self._controls if name == study.id}
         with self._store.database.writing() as connection:
-            freed = host_runs.release(connection, study.id)
+            freed = host_runs.release(connection, study.id, carried)
             started = host_runs.start(connection, study, startable, "")
             jobs = [HostRunJob(study.id, one.number, one.epoch) for one in (*freed, *started)]
             self._queue.defer(connection, jobs)
