@@ -20,9 +20,14 @@ from app.fleet.sameness_report import (
     unread_lines,
 )
 from app.services import Workstation
+from suites.quantities import count_text
 
 MOST_DEPARTING = 10
 """Hosts that are listed by how far they depart, by default."""
+
+
+MOST_UNREAD = 20
+"""Facts that are listed as not read on all hosts."""
 
 
 @click.command()
@@ -79,6 +84,9 @@ def _show(one: GroupSameness, top: int) -> None:
         print_table(["Fact", "Value", "Hosts", "Names"], fact_value_rows(one), right=(2,))
     if one.unread:
         click.echo("\nNot read on all hosts:")
-        for line in unread_lines(one):
+        lines = unread_lines(one)
+        for line in lines[:MOST_UNREAD]:
             click.echo(plain(f"  {line}"))
+        if len(lines) > MOST_UNREAD:
+            click.echo(f"  and {count_text(len(lines) - MOST_UNREAD, 'fact')} more, see --json")
     click.echo()

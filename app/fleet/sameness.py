@@ -203,12 +203,13 @@ def _by_frequency(hosts: Mapping[str, list[str]]) -> tuple[FactValue, ...]:
 
 
 def _outermost(unread: Iterable[UnreadFact]) -> tuple[UnreadFact, ...]:
-    """Return the facts with one for those of a tool or group that lack for the same reason on the same hosts."""
+    """Return the facts with one for those of a tool, device or cloud that the same hosts lack for the same reasons."""
     found: dict[tuple[str, tuple[FactValue, ...]], UnreadFact] = {}
     for one in unread:
         above, _, _ = one.title.rpartition(" · ")
-        key = (above, one.reasons)
-        found[key] = UnreadFact(above, one.reasons) if key in found else one
+        whole = above if " · " in above or above == "Cloud" else one.title
+        key = (whole, one.reasons)
+        found[key] = UnreadFact(whole, one.reasons) if key in found else one
     return tuple(found.values())
 
 

@@ -123,6 +123,18 @@ def test_an_absent_fact_is_not_read_and_never_differs() -> None:
     assert any("not installed (web-3)" in line for line in unread_lines(found))
 
 
+def test_facts_of_one_part_that_the_same_hosts_lack_are_one_line() -> None:
+    tools = tuple(Tool(name=name, version="1", engines=("a",)) for name in ("fio", "dd"))
+    absent = tuple(Tool(name=name, version=Absent("broken"), engines=Absent("broken")) for name in ("fio", "dd"))
+    no_cpu = CpuFacts(model="Xeon", governor=Absent("no cpufreq"), boost=Absent("no cpufreq"))
+    has_cpu = CpuFacts(model="Xeon", governor="performance", boost=True)
+    found = group(
+        replace(web(1), tools=tools, cpu=has_cpu), replace(web(2), tools=tuple(
+            replace(one, path="/usr/bin/x") for one in absent), cpu=no_cpu),
+    )  # fmt: skip
+    assert [one.title for one in found.unread] == ["CPU · Governor", "CPU · Boost", "Tools · fio", "Tools · dd"]
+
+
 def test_a_device_that_some_hosts_lack_differs_once() -> None:
     more = facts("web-3", 3)
     extra = BlockDevice(name="vdb", scheduler="none", size=1 << 30, model="EBS")
