@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from app.fleet.changes import FleetChanges
     from app.fleet.facts import SeparatingFact
     from app.fleet.lemons import TwoPopulations
-    from app.fleet.planner import FleetDesign, FleetRequest
+    from app.fleet.planner import FleetRequest
+    from app.fleet.proposals import Proposals
     from app.fleet.results import FleetResults
     from app.fleet.sameness import GroupSameness
-    from app.fleet.study import FleetMetric
     from app.ranking.candidates import Price, RankingCriteria
     from app.ranking.ranking import Ranking
     from suites.facts import Facts
@@ -65,12 +65,10 @@ class FleetResultServices(FleetServices, ABC):
         }
         return sameness_of(groups, {host.name: host.attributes for host in study.plan.hosts})
 
-    def propose_fleet(
-        self, word: str, request: FleetRequest, metric: str = ""
-    ) -> tuple[FleetMetric, list[FleetDesign]]:
-        """Return the metric of a study, and designs of the next that reach the goal by its variance, cheapest first.
+    def propose_fleet(self, word: str, request: FleetRequest, metric: str = "") -> Proposals:
+        """Return designs of the next study, by the variance of a metric of this one (its first headline metric).
 
-        `metric` is a name; without one the first headline metric counts. Raises FleetError without such a metric.
+        Raises FleetError without such a metric.
         """
         from app.fleet.proposals import propose_from
 

@@ -8,7 +8,7 @@ from app.cli.common import PERCENT, Whole, json_verb, plain, print_json, verb
 from app.cli.sameness import print_sameness
 from app.cli.studies import Study, study
 from app.fleet.board import study_state
-from app.fleet.planner import FleetGoal, FleetRequest, plan_text
+from app.fleet.planner import FleetGoal, FleetRequest
 from app.fleet.results import results_lines
 from app.fleet.results_json import proposals_to_json, results_to_json
 from app.fleet.sameness_report import sameness_to_json
@@ -78,14 +78,14 @@ def propose(
     goal = FleetGoal.DIFFERENCE if half_width is None else FleetGoal.HALF_WIDTH
     wanted = (difference if half_width is None else half_width) or 0.0
     request = FleetRequest(goal, wanted / 100, limits=DesignLimits(hosts=most_instances))
-    one, designs = workstation.propose_fleet(name, request, metric)
+    found = workstation.propose_fleet(name, request, metric)
     if as_json:
-        print_json(proposals_to_json(one, designs))
+        print_json(proposals_to_json(found))
         return
-    click.echo(plain(f"{one.title}, {goal.value} {wanted:g} %"))
-    for design in designs[:MOST_DESIGNS]:
-        click.echo(plain(plan_text(design, request)))
-    if not designs:
+    click.echo(plain(f"{found.one.title}, {goal.value} {wanted:g} %"))
+    for line in found.lines(MOST_DESIGNS):
+        click.echo(plain(line))
+    if not found.designs:
         click.echo(f"No design with at most {most_instances} instances reaches it.")
 
 

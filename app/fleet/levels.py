@@ -19,6 +19,9 @@ ABSENT = {
 }
 """Why a level that was not repeated has no variance of its own."""
 
+MOST_COV = 10.0
+"""The largest bound of a coefficient of variation that is shown: that of few units may be any."""
+
 UNSEPARATED = "neither trials nor sessions were repeated"
 
 
@@ -43,7 +46,9 @@ class FleetLevel:
         title = TITLES[self.name]
         if self.cov is None or self.low is None or self.high is None:
             return f"{title}: not known, {self.reason}"
-        ends = ends_text(share_text(self.low).removesuffix(" %"), share_text(self.high).removesuffix(" %"), " %")
+        high = share_text(min(self.high, MOST_COV)).removesuffix(" %")
+        above = "over " if self.high > MOST_COV else ""
+        ends = ends_text(share_text(self.low).removesuffix(" %"), f"{above}{high}", " %")
         share = "" if self.share is None else f", {share_text(self.share)} of the variance"
         return f"{title}: CoV {share_text(self.cov)} (95 % CI {ends}){share}, {count_text(self.n, title)}"
 

@@ -1,9 +1,9 @@
 """Designs of the next study, from the variance that a study measured and from what its trials and hosts cost."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from app.fleet.estimate import SETUP
-from app.fleet.planner import FleetCost, FleetDesign, FleetRequest, propose_fleet
+from app.fleet.planner import FleetCost, FleetDesign, FleetRequest, plan_text, propose_fleet
 from app.fleet.results import FleetResults
 from app.fleet.study import FleetError, FleetMetric
 from app.fleet_study import FleetPlan
@@ -13,8 +13,22 @@ from app.sample_size.designs import Effort
 from suites.quantities import listed
 
 
-def propose_from(found: FleetResults, request: FleetRequest, metric: str = "") -> tuple[FleetMetric, list[FleetDesign]]:
-    """Return the metric of a study, and the designs that reach the goal, the cheapest first.
+@dataclass(frozen=True, slots=True)
+class Proposals:
+    """Designs that reach the goal of a request for a metric, the cheapest first."""
+
+    one: FleetMetric
+    request: FleetRequest
+    cost: FleetCost
+    designs: tuple[FleetDesign, ...]
+
+    def lines(self, most: int) -> list[str]:
+        """Return the first `most` designs as lines of text."""
+        return [plan_text(design, self.request, self.cost) for design in self.designs[:most]]
+
+
+def propose_from(found: FleetResults, request: FleetRequest, metric: str = "") -> Proposals:
+    """Return designs of the next study by the variance of the first headline metric, or of the one named `metric`.
 
     Raises FleetError for a study without the metric, or whose variance is not known.
     """
@@ -26,8 +40,8 @@ def propose_from(found: FleetResults, request: FleetRequest, metric: str = "") -
     one, levels = chosen[0]
     plan = found.study.plan
     effort = Effort(_trial_seconds(plan, one.step), SETUP, plan.plan.repetition.every, _price(plan))
-    wanted = replace(request, types=len(one.groups))
-    return one, propose_fleet(levels.components, wanted, FleetCost(effort))
+    wanted, cost = replace(request, types=len(one.groups)), FleetCost(effort)
+    return Proposals(one, wanted, cost, tuple(propose_fleet(levels.components, wanted, cost)))
 
 
 def _trial_seconds(plan: FleetPlan, step: str) -> float:

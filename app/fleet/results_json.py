@@ -1,13 +1,12 @@
 """The public JSON of the results of fleet studies, and of proposals for the next."""
 
-from collections.abc import Sequence
 from typing import Annotated, TypedDict
 
 from app.fleet.fleet_json import StudyJson, study_to_json
 from app.fleet.lemons import Lemon, LemonKind, TwoPopulations
 from app.fleet.levels import TITLES, FleetLevel, FleetLevels
 from app.fleet.moments import MomentEffect
-from app.fleet.planner import FleetDesign
+from app.fleet.proposals import Proposals
 from app.fleet.results import FleetResults
 from app.fleet.study import FleetMetric
 from suites.vocab import Better
@@ -198,12 +197,12 @@ def _populations(one: TwoPopulations) -> PopulationsJson:
     }
 
 
-def proposals_to_json(one: FleetMetric, designs: Sequence[FleetDesign]) -> ProposalsJson:
+def proposals_to_json(found: Proposals) -> ProposalsJson:
     """Return the public JSON of proposed designs."""
     return {
         "format": PROPOSALS_FORMAT,
-        "step": one.step,
-        "metric": one.metric.name,
+        "step": found.one.step,
+        "metric": found.one.metric.name,
         "designs": [
             {
                 "instances": each.design.hosts,
@@ -214,6 +213,6 @@ def proposals_to_json(one: FleetMetric, designs: Sequence[FleetDesign]) -> Propo
                 "hours": each.hours,
                 "cost": each.cost,
             }
-            for each in designs
+            for each in found.designs
         ],
     }
