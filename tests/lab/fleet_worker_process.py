@@ -1,0 +1,82 @@
+"""The command line with shorter waits, for workers that tests kill: python -m tests.lab.fleet_worker_process WORDS.
+
+BENCHWRIGHT_CLOCK_OFFSET sets the wall clock of the process by so many seconds, BENCHWRIGHT_DIES_AT ends it abruptly at
+a point of a host-run (a key of POINTS, or "between trials"), and BENCHWRIGHT_TWICE has it put every job in the queue
+twice.
+"""
+
+import datetime
+import os
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+OFFSET = float(os.environ.get("BENCHWRIGHT_CLOCK_OFFSET", "0"))
+
+POINTS = {
+    "claimed": ("claim_host_run", False),
+    "run set": ("set_run_of_host_run", False),
+    "run stored": ("confirm_host_run", True),
+    "run ended": ("settle_host_run", True),
+}
+"""Methods of the library at which the process ends, and whether before or after the call."""
+
+_time = time.time
+
+
+class _Datetime(datetime.datetime):
+    @classmethod
+    def now(cls, tz: datetime.tzinfo | None = None) -> "_Datetime":
+        return cls.fromtimestamp(_time() + OFFSET, tz)
+
+
+def _set_clock() -> None:
+    time.time = lambda: _time() + OFFSET
+    datetime.datetime = _Datetime  # type: ignore[misc]
+
+
+def _die_at(point: str) -> None:
+    """End the process at a point, as SIGKILL would: a process cannot send that to itself if its PID is 1."""
+    from app.cli import worker
+    from app.events import TrialEnded
+    from app.store.store import Store
+
+    if point in POINTS:
+        name, before = POINTS[point]
+        original: Callable[..., Any] = getattr(Store, name)
+
+        def call(*arguments: Any, **named: Any) -> None:
+            if not before:
+                original(*arguments, **named)
+            os._exit(137)
+
+        setattr(Store, name, call)
+    else:
+        worker._print = lambda _one, event: os._exit(137) if isinstance(event, TrialEnded) else None
+
+
+def _defer_twice() -> None:
+    from app.fleet.job_queue import JobQueue
+
+    original = JobQueue.defer
+
+    def defer(self: JobQueue, connection: Any, jobs: Any) -> None:
+        original(self, connection, [*jobs, *jobs])
+
+    JobQueue.defer = defer  # type: ignore[method-assign]
+
+
+if __name__ == "__main__":
+    if OFFSET:
+        _set_clock()
+    from app.__main__ import main
+    from remote import probe
+
+    probe.WATCH = 0.0
+    if point := os.environ.get("BENCHWRIGHT_DIES_AT"):
+        _die_at(point)
+    if os.environ.get("BENCHWRIGHT_TWICE"):
+        _defer_twice()
+    sys.argv[0] = "benchwright"
+    main()

@@ -1,0 +1,277 @@
+"""Workers of fleet studies under faults: every host-run once, no measurement twice, nothing left on the hosts.
+
+The programs on the hosts count: each notes every start of a measurement.
+"""
+
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.events import State
+from app.fleet_study import FleetHost, FleetLimits, FleetPlan, FleetStudy, HostRun, HostRunState
+from app.host_attributes import HostAttributes
+from app.library_location import location_of
+from app.plans.plan import Plan, Repetition, make_step
+from app.services import Workstation
+from tests.lab.fleet_hosts import fleet, names_of
+from tests.lab.fleet_workers import Computer, moments, slow_sysbench
+from tests.lab_sshd import AnsweringAsker, LabHost, LabKeys
+from tests.postgresql import Server, programs
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(programs() is None, reason="PostgreSQL is not installed"),
+]
+
+HOSTS, SESSIONS, TRIALS, SECONDS = 8, 2, 2, 6.0
+"""Hosts and sessions of a study, trials of each host-run, and about how long each takes."""
+
+AT_ONCE, PER_ZONE = 6, 3
+
+PATIENCE = 600.0
+"""Seconds in which a study ends whatever happens."""
+
+
+@dataclass
+class Study:
+    """A study under way on real hosts, and the computers whose workers carry it."""
+
+    folder: Path
+    server: Server
+    hosts: dict[str, LabHost]
+    workstation: Workstation
+    computers: list[Computer] = field(default_factory=list)
+    id: str = ""
+
+    def begin(self, trials: int = TRIALS) -> None:
+        """Begin the study."""
+        repetition = Repetition(trials=trials, sessions=SESSIONS, every=1.0)
+        step = make_step("sysbench-cpu", {"time": 1, "threads": 1})
+        hosts = (FleetHost(name, "g", HostAttributes(zone="ab"[at % 2])) for at, name in enumerate(self.hosts))
+        plan = Plan("short", (), (step,), repetition=repetition)
+        limits = FleetLimits(AT_ONCE, per_zone=PER_ZONE)
+        self.id = self.workstation.begin_fleet_study(
+            FleetPlan(plan, tuple(hosts), limits=limits), AnsweringAsker(), by_workers=True
+        ).id
+
+    def computer(self, known: tuple[str, ...] = ()) -> Computer:
+        """Return a new computer."""
+        name = f"w{len(self.computers) + 1}"
+        made = Computer(self.folder / name, name, self.server.port, self.hosts, known)
+        self.computers.append(made)
+        return made
+
+    def start_workers(self, count: int, *words: str) -> list[Computer]:
+        """Start workers on new computers."""
+        made = [self.computer() for _ in range(count)]
+        for one in made:
+            self.start(one, *words)
+        return made
+
+    def start(self, computer: Computer, *words: str) -> None:
+        """Start a worker on a computer; it ends once the study is over."""
+        url = self.server.url().replace(f":{self.server.port}/", f":{computer.port}/")
+        computer.start(url, "--once", *words)
+
+    @property
+    def found(self) -> FleetStudy:
+        return self.workstation.fleet_study(self.id)
+
+    @property
+    def host_runs(self) -> list[HostRun]:
+        return self.workstation.host_runs(self.id)
+
+    def carried_by(self, computer: Computer, *, measuring: bool = False) -> list[HostRun]:
+        """Return the host-runs that a computer carries, or those of which a trial runs."""
+        found = [one for one in self.host_runs if one.state is HostRunState.RUNNING]
+        found = [one for one in found if f"@{computer.name} " in one.worker]
+        return [one for one in found if not measuring or self.measuring(one.host)]
+
+    def starts(self, host: str) -> list[float]:
+        return moments(self.folder / "tools" / host, "start")
+
+    def measuring(self, host: str) -> bool:
+        """Whether a measurement runs on a host."""
+        return len(self.starts(host)) > len(moments(self.folder / "tools" / host, "end"))
+
+    def until(self, holds: Callable[[], object], patience: float = PATIENCE) -> None:
+        """Wait until a condition holds."""
+        deadline = time.monotonic() + patience
+        while not holds():
+            assert time.monotonic() < deadline, self.state
+            time.sleep(0.2)
+
+    @property
+    def state(self) -> str:
+        """Return what is known of the study and of its workers, for messages."""
+        lines = [str(one) for one in self.host_runs]
+        return "\n".join([*lines, *(f"{one.name}:\n{one.output}\n{one.log[-6000:]}" for one in self.computers)])
+
+    def prove(self, trials: int = TRIALS) -> None:
+        """Wait for the end; prove that each host-run was measured once, and that nothing is left."""
+        self.until(lambda: self.found.over)
+        self.until(lambda: not any(one.runs for one in self.computers), 120)
+        found = self.host_runs
+        started = {host: len(self.starts(host)) for host in self.hosts}
+        runs = self.workstation.runs()
+        print("starts", dict(Counter(started.values())), "runs", len(runs), "states", Counter(r.state for r in runs))
+        print("strays", [(r.id, r.state, r.reason) for r in runs if r.id not in {one.run for one in found}])
+        print("attempts", Counter(one.attempts for one in found))
+        assert Counter(one.state for one in found) == {HostRunState.DONE: HOSTS * SESSIONS}, self.state
+        assert started == dict.fromkeys(self.hosts, SESSIONS * trials), self.state
+        assert {run.id for run in runs} == {one.run for one in found}, self.state
+        assert len({one.run for one in found}) == len(found)
+        for one in found:
+            record = self.workstation.load(one.run)
+            assert record.summary.state is State.DONE
+            assert [trial.state for trial in record.trials] == [State.DONE] * trials
+            assert record.plan.hosts == (one.host,)
+        self.prove_limits()
+        self.prove_nothing_left()
+
+    def prove_limits(self) -> None:
+        """Prove from the notes on the hosts that no two measurements shared a host, and that the limits held."""
+        spans = {}
+        for host in self.hosts:
+            folder = self.folder / "tools" / host
+            spans[host] = list(zip(moments(folder, "start"), moments(folder, "end"), strict=True))
+            assert all(end <= later for (_, end), (later, _) in pairwise(spans[host]))
+        for at in (start for found in spans.values() for start, _ in found):
+            busy = [host for host, found in spans.items() if any(start <= at < end for start, end in found)]
+            assert len(busy) <= AT_ONCE
+            assert max(Counter(int(host[1:]) % 2 for host in busy).values()) <= PER_ZONE
+
+    def prove_nothing_left(self) -> None:
+        """Prove that there are no directories, leases and processes on the hosts, and no jobs in the queue."""
+        for host in self.hosts:
+            assert self.workstation.leftovers(host, AnsweringAsker()) == []
+            assert not self.measuring(host)
+        assert self.rows("SELECT count(*) FROM benchwright_queue.procrastinate_jobs") == [(0,)]
+
+    def rows(self, query: str) -> list[tuple[Any, ...]]:
+        with self.server.connect() as connection:
+            return connection.execute(query.encode()).fetchall()
+
+
+@pytest.fixture
+def study(tmp_path: Path, lab_keys: LabKeys, monkeypatch: pytest.MonkeyPatch) -> Iterator[Study]:
+    """Give a study on real hosts whose workers have not started."""
+    monkeypatch.setattr("app.plans.validation.LEAST_EVERY", 0.5)
+    tools = {name: slow_sysbench(tmp_path / "tools" / name, SECONDS) for name in names_of(HOSTS)}
+    server = Server(durable=True)
+    workstation = Workstation(location_of(server.url()), tmp_path / "hosts.toml")
+    try:
+        with fleet(tmp_path / "hosts", lab_keys, HOSTS, path=tools) as hosts:
+            workstation.prepare_queue()
+            made = Study(tmp_path, server, hosts, workstation)
+            made.begin()
+            try:
+                yield made
+            finally:
+                for computer in made.computers:
+                    computer.close()
+    finally:
+        workstation.close()
+        server.close()
+
+
+def test_without_a_fault(study: Study) -> None:
+    study.start_workers(2)
+    study.prove()
+
+
+def test_workers_are_killed_in_the_middle_of_trials(study: Study) -> None:
+    killed, other = study.start_workers(2)
+    study.until(lambda: study.carried_by(killed, measuring=True) and study.carried_by(other, measuring=True))
+    killed.signal(signal.SIGKILL)
+    study.prove()
+
+
+def test_workers_end_at_every_point_of_a_host_run(study: Study) -> None:
+    for point in ("claimed", "run set", "run stored", "between trials", "run ended"):
+        computer = study.computer()
+        computer.variables["BENCHWRIGHT_DIES_AT"] = point
+        study.start(computer, "--at-once", "1")
+    study.until(lambda: not any(one.runs for one in study.computers))
+    study.start_workers(2)
+    study.prove()
+
+
+def test_a_worker_is_cut_off_from_the_database(study: Study) -> None:
+    cut, _, _ = study.start_workers(3)
+    study.until(lambda: study.carried_by(cut, measuring=True))
+    cut.to_database.cut()
+    time.sleep(75.0)
+    cut.to_database.mend()
+    study.prove()
+
+
+def test_a_worker_is_cut_off_from_its_hosts(study: Study) -> None:
+    cut, _ = study.start_workers(2)
+    study.until(lambda: study.carried_by(cut, measuring=True))
+    cut.to_hosts.cut()
+    time.sleep(75.0)
+    cut.to_hosts.mend()
+    study.prove()
+
+
+def test_a_worker_is_suspended(study: Study) -> None:
+    suspended, _, _ = study.start_workers(3)
+    study.until(lambda: study.carried_by(suspended, measuring=True))
+    suspended.signal(signal.SIGSTOP)
+    time.sleep(60.0)
+    suspended.signal(signal.SIGCONT)
+    study.prove()
+
+
+def test_the_database_crashes_twice(study: Study) -> None:
+    workers = study.start_workers(4)
+    study.until(lambda: all(study.carried_by(one, measuring=True) for one in workers[:2]))
+    for _ in range(2):
+        study.server.kill()
+        time.sleep(20.0)
+        study.server.start()
+        time.sleep(8.0)
+    study.prove()
+
+
+def test_clocks_are_set_differently(study: Study) -> None:
+    for offset in (3600, -3600, 0):
+        computer = study.computer()
+        computer.variables["BENCHWRIGHT_CLOCK_OFFSET"] = str(offset)
+        study.start(computer)
+    killed = study.computers[0]
+    study.until(lambda: all(study.carried_by(one, measuring=True) for one in study.computers[:2]))
+    killed.signal(signal.SIGKILL)
+    study.prove()
+
+
+def test_a_worker_that_is_ended_detaches(study: Study) -> None:
+    ended, _ = study.start_workers(2)
+    study.until(lambda: study.carried_by(ended, measuring=True))
+    carried = study.carried_by(ended)
+    ended.signal(signal.SIGTERM)
+    assert ended.wait(60) == 0
+    study.until(lambda: not study.carried_by(ended) and all(one.epoch for one in carried), 45)
+    study.prove()
+
+
+def test_every_job_is_delivered_twice(study: Study) -> None:
+    for _ in range(2):
+        computer = study.computer()
+        computer.variables["BENCHWRIGHT_TWICE"] = "1"
+        study.start(computer)
+    study.prove()
+
+
+def test_a_worker_does_not_know_some_hosts(study: Study) -> None:
+    study.start(study.computer(known=("h001", "h002")))
+    study.start(study.computer())
+    study.prove()
