@@ -4,6 +4,8 @@ import logging
 from collections.abc import Callable, Generator
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeVar
 
 from app.events import Event, RunDetached, RunEnded, RunStarted, State, TrialAttached, TrialStarted
 from app.fleet_study import FleetStudy, HostRun, HostRunState
@@ -22,6 +24,11 @@ IN_USE_RETRY = 15.0
 
 CONNECT_RETRY = 60.0
 """Seconds until a host-run tries again that measured nothing, times the attempts so far."""
+
+LIBRARY_RETRY = 2.0
+"""Seconds until a change in a library that cannot be reached is tried again."""
+
+_Returned = TypeVar("_Returned")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,16 +74,17 @@ def carry(
 ) -> Generator[Event]:
     """Carry a host-run that this process has claimed; yield its events, and settle it at the end.
 
-    A host-run that another process takes over ends here without an event. A detached one stays under way, and so does
-    one of which the library cannot be reached, until it is released; StoreLostError or StoreBusyError is raised then.
-    If it is stopped, it waits again if `resumed` returns true, and has failed otherwise.
+    A host-run that another process takes over ends here without an event. A detached one stays under way. If it is
+    stopped, it waits again if `resumed` returns true, and has failed otherwise. Waits for a library that cannot be
+    reached; if `control` ends that, the error is raised, and the host-run stays under way until it is released.
     """
     outcome, error = _Outcome(attached=bool(one.run)), None
     try:
         if one.run:
             yield from _noted(services.attach(one.run, control), outcome)
         else:
-            one = services.store.set_run_of_host_run(study.id, one, services.new_run_id())
+            set_run = partial(services.store.set_run_of_host_run, study.id, one, services.new_run_id())
+            one = _once_reached(set_run, control)
             yield from _begun(services, study, one, control, outcome)
     except TakenOverError:
         log.info("the host-run of %s was taken over", one.title, exc_info=True)
@@ -92,7 +100,18 @@ def carry(
     if outcome.detached or control.taken_over:
         return
     with suppress(TakenOverError):
-        _settle(services.store, study, one, outcome, error)
+        _once_reached(partial(_settle, services.store, study, one, outcome, error), control)
+
+
+def _once_reached(call: Callable[[], _Returned], control: Control) -> _Returned:
+    """Return what `call` returns, once the library can be reached; raise its error if the run ends before."""
+    while True:
+        try:
+            return call()
+        except (StoreLostError, StoreBusyError):
+            if control.wait(LIBRARY_RETRY):
+                raise
+            log.info("the library cannot be used; trying again", exc_info=True)
 
 
 def _begun(
@@ -107,7 +126,7 @@ def _begun(
         with closing(services.run(study.plan.plan_of(one), one.run, control)) as events:
             for event in events:
                 if isinstance(event, RunStarted):
-                    services.store.confirm_host_run(study.id, one)
+                    _once_reached(partial(services.store.confirm_host_run, study.id, one), control)
                 outcome.note(event)
                 yield event
     except TakenOverError:
@@ -129,19 +148,22 @@ def _settle(store: Store, study: FleetStudy, one: HostRun, outcome: _Outcome, er
     if outcome.state is State.DONE:
         store.settle_host_run(study.id, one, HostRunState.DONE, reason=reason)
     elif outcome.stopped and error is None:
-        store.settle_host_run(study.id, _uncounted(one), HostRunState.WAITING, reason=reason)
+        store.settle_host_run(study.id, uncounted(one), HostRunState.WAITING, reason=reason)
     elif outcome.attached and (isinstance(error, HostInUseError) or _may_attach(study, one, error)):
-        store.leave_host_run(study.id, one, reason)  # its run stays detached, or is recorded; release() returns it
+        counted = one if isinstance(error, HostInUseError) else replace(one, attempts=one.attempts + 1)
+        store.leave_host_run(study.id, counted, reason)  # its run stays detached, or is recorded; release() returns it
     elif isinstance(error, HostInUseError):
-        store.settle_host_run(study.id, _uncounted(one), HostRunState.WAITING, reason=reason, wait=IN_USE_RETRY)
+        store.settle_host_run(study.id, uncounted(one), HostRunState.WAITING, reason=reason, wait=IN_USE_RETRY)
     elif not outcome.measured and one.attempts <= study.plan.retries and _may_pass(outcome, error):
         store.settle_host_run(study.id, one, HostRunState.WAITING, reason=reason, wait=CONNECT_RETRY * one.attempts)
+        with suppress(StoreError):
+            store.delete(one.run)  # it measured nothing
     else:
         reason = reason or "ended without a final state"
         store.settle_host_run(study.id, one, HostRunState.FAILED, reason=reason)
 
 
-def _uncounted(one: HostRun) -> HostRun:
+def uncounted(one: HostRun) -> HostRun:
     """Return a host-run whose last attempt does not count as one to connect."""
     return replace(one, attempts=max(0, one.attempts - 1))
 

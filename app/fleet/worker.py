@@ -5,18 +5,24 @@ each host-run, and regularly. The same look finds the host-runs whose worker end
 """
 
 import logging
+import math
 import threading
+import time
+from collections import Counter
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from app.events import Event, RunStarted, TrialStarted
 from app.fleet.admission import startable
-from app.fleet.host_run import CarrierServices, carry
+from app.fleet.host_run import CarrierServices, carry, uncounted
 from app.fleet.runner import OnEvent, worker_name
-from app.fleet_study import FleetHost, FleetStudy, HostRun
+from app.fleet_study import FleetHost, FleetStudy, HostRun, HostRunState
 from app.runs.control import Control
 from app.store import host_runs
 from app.store.errors import StoreBusyError, StoreError, StoreLostError, TakenOverError
+from app.store.ownership import HEARTBEAT
 from suites.errors import BenchwrightError
 
 if TYPE_CHECKING:
@@ -29,6 +35,15 @@ LOOK_EVERY = 5.0
 
 RETRY_AFTER = 2.0
 """Seconds until a worker tries again to use a library that it cannot reach."""
+
+SEEN_FOR = 2 * HEARTBEAT + LOOK_EVERY
+"""Seconds for which a worker has to reach the library before it judges that others ended.
+
+After an outage of the library nobody has a recent heartbeat in it.
+"""
+
+PASS_ON, MOST_PASSES = 5.0, 3
+"""Seconds for which a worker leaves a host-run whose host it did not reach before to others, and how often."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +72,10 @@ class FleetWorker:
         self._stop = threading.Event()
         self._controls: dict[tuple[str, int], Control] = {}
         self._lock = threading.Lock()
+        self._look_over = threading.Lock()  # one look at a time
+        self._reached_since, self._reached = math.inf, -math.inf
+        self._unreached: set[str] = set()
+        self._passes: Counter[tuple[str, int]] = Counter()
 
     def stop(self) -> None:
         """Take no more host-runs, and detach those under way: other workers attach them. From any thread."""
@@ -83,7 +102,7 @@ class FleetWorker:
                 for study in studies:
                     if not study.over:
                         self._release(study)
-                if self._options.once and all(one.over for one in studies) and not self._controls:
+                if self._options.once and all(map(_has_nothing_to_do, studies)) and not self._controls:
                     self._stop.set()
             except StoreError:
                 log.warning("the library cannot be used; trying again", exc_info=True)
@@ -95,13 +114,22 @@ class FleetWorker:
         """Release what may start, and what a worker that ended left, to the queue: in one transaction."""
         from app.fleet.job_queue import HostRunJob
 
-        with self._lock:
-            carried = {number for name, number in self._controls if name == study.id}
-        with self._store.database.writing() as connection:
-            freed = host_runs.release(connection, study.id, carried)
-            started = host_runs.start(connection, study, startable, "")
-            jobs = [HostRunJob(study.id, one.number, one.epoch) for one in (*freed, *started)]
-            self._queue.defer(connection, jobs)
+        with self._look_over:
+            with self._store.database.writing() as connection:
+                with self._lock:
+                    carried = frozenset(number for name, number in self._controls if name == study.id)
+                freed = host_runs.release(connection, study.id, carried) if self._has_reached() else []
+                started = host_runs.start(connection, study, startable, "")
+                jobs = [HostRunJob(study.id, one.number, one.epoch) for one in (*freed, *started)]
+                self._queue.defer(connection, jobs)
+            self._reached = time.monotonic()
+
+    def _has_reached(self) -> bool:
+        """Note that the library was reached; return whether it was for SEEN_FOR, without an outage."""
+        moment = time.monotonic()
+        if moment - self._reached > SEEN_FOR:
+            self._reached_since = moment
+        return moment - self._reached_since >= SEEN_FOR
 
     def _handle(self, job: "HostRunJob") -> None:
         """Carry the host-run of a job, unless another worker has it."""
@@ -109,6 +137,8 @@ class FleetWorker:
         if claimed is None:
             return
         study, one = claimed
+        if self._passed_on(study, one):
+            return
         control, key = Control(), (study.id, one.number)
         with self._lock:
             self._controls[key] = control
@@ -116,6 +146,7 @@ class FleetWorker:
                 control.detach()
         try:
             for event in carry(self._services, study, one, control):
+                self._note_reached(one, event)
                 self._on_event(one, event)
         except BenchwrightError:
             log.warning("the host-run of %s was not settled", one.title, exc_info=True)
@@ -124,8 +155,28 @@ class FleetWorker:
                 del self._controls[key]
             self._released(study)
 
+    def _note_reached(self, one: HostRun, event: Event) -> None:
+        """Note whether this worker reaches the host: it may lack a key or a route that others have."""
+        if isinstance(event, TrialStarted):
+            self._unreached.discard(one.title)
+        elif isinstance(event, RunStarted):
+            self._unreached.add(one.title)  # so far
+
+    def _passed_on(self, study: FleetStudy, one: HostRun) -> bool:
+        """Leave a host-run to other workers for a while if this one did not reach its host before."""
+        key = study.id, one.number
+        if one.run or one.title not in self._unreached or self._passes[key] >= MOST_PASSES:
+            return False
+        self._passes[key] += 1
+        with suppress(StoreError):  # it is released after a while
+            self._store.settle_host_run(study.id, uncounted(one), HostRunState.WAITING, reason=one.reason, wait=PASS_ON)
+        return True
+
     def _claimed(self, job: "HostRunJob") -> tuple[FleetStudy, HostRun] | None:
-        """Claim a host-run; None if another worker has it. Waits for a library that cannot be reached."""
+        """Claim a host-run; None if another worker has it. Waits for a library that cannot be reached.
+
+        A worker that was stopped puts the job back in the queue.
+        """
         while not self._stop.is_set():
             try:
                 study = self._store.find_fleet_study(job.study)
@@ -140,6 +191,8 @@ class FleetWorker:
             except StoreError:
                 log.warning("the study %s cannot be used", job.study, exc_info=True)
                 return None
+        with suppress(StoreError), self._store.database.writing() as connection:
+            self._queue.defer(connection, [job])
         return None
 
     def _released(self, study: FleetStudy) -> None:
@@ -148,3 +201,9 @@ class FleetWorker:
             self._release(self._store.find_fleet_study(study.id))
         except StoreError:
             log.info("nothing released after a host-run", exc_info=True)
+
+
+def _has_nothing_to_do(study: FleetStudy) -> bool:
+    """Return whether nothing of a study is under way, and nothing will start."""
+    under_way = any(count for state, count in study.counts.items() if state.active)
+    return study.over or (study.paused is not None and not under_way)

@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 from datetime import datetime, timedelta
 from typing import Any, get_type_hints
 
-from sqlalchemy import Connection, Row, bindparam, func, select, update
+from sqlalchemy import Connection, Row, bindparam, delete, func, select, update
 
 from app.events import State
 from app.fleet_study import FleetPlan, FleetStudy, HostRun, HostRunState
@@ -123,9 +123,8 @@ def claim(connection: Connection, study: str, number: int, epoch: int, worker: s
     if not one.state.active or (one.state is HostRunState.RUNNING and one.worker):
         raise _taken_over(one)
     moment = dialect_of(connection).moment(connection)
-    made = replace(
-        one, state=HostRunState.RUNNING, epoch=epoch + 1, worker=worker, changed=moment, attempts=one.attempts + 1
-    )
+    attempts = one.attempts + (one.state is HostRunState.READY)  # a take-over is none
+    made = replace(one, state=HostRunState.RUNNING, epoch=epoch + 1, worker=worker, changed=moment, attempts=attempts)
     write(connection, study, made)
     return made
 
@@ -220,6 +219,8 @@ def _settle_by_run(connection: Connection, study: str, one: HostRun, state: Stat
     final = HostRunState.DONE if state is State.DONE else HostRunState.FAILED
     if not measured:
         final, reason = HostRunState.WAITING, f"its process ended: {reason}"
+    if not measured and state is State.FAILED:  # by its own process, which records nothing more
+        connection.execute(delete(schema.runs).where(schema.runs.c.id == one.run))
     settle(connection, study, one, final, reason=reason)
 
 

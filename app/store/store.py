@@ -363,7 +363,7 @@ class Store:
             yield rows, plans, lambda run, of: run_reader.facts_before(connection, run, of)
 
     def mark_interrupted(self) -> list[str]:
-        """Mark interrupted runs that cannot be attached as PARTIAL; return their ids.
+        """Mark interrupted runs that cannot be attached as PARTIAL; return their ids. Runs of host-runs continue.
 
         Does nothing in a library that cannot be written.
         """
@@ -371,7 +371,8 @@ class Store:
             return []
         with suppress(StoreFullError, StoreLostError, StoreBusyError), self.database.writing(0.0) as connection:
             unrecorded = ownership.unrecorded_runs(connection)
-            dead = [run for run in unrecorded if not host_log.is_attachable(connection, run)]
+            carried = host_runs.runs_under_way(connection) if unrecorded else set()
+            dead = [run for run in unrecorded if run not in carried and not host_log.is_attachable(connection, run)]
             _end(connection, dead, INTERRUPTED)
             return dead
         return []

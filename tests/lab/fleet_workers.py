@@ -5,15 +5,13 @@ A worker has a home, a host name, a boot id and a PID namespace of its own, so t
 
 import os
 import selectors
-import shutil
 import signal
 import socket
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
 
