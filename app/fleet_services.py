@@ -141,16 +141,16 @@ class FleetServices(HostServices, ABC):
 
         self.check_writable()
 
-        def lend(hosts: Iterable[FleetHost]) -> None:
+        def use_hosts(hosts: Iterable[FleetHost]) -> None:
             stated = ((host.name, host.address) for host in hosts)
-            self._hosts.lend(
+            self._hosts.use_unsaved(
                 HostEntry(name, host_name=one.host_name, port=one.port, user=one.user, jump=one.jump)
                 for name, one in stated
                 if one is not None
             )
 
         queue = JobQueue(self._library_server())
-        return FleetWorker(self.carrier_services(asker), queue, lend, options, on_event or (lambda _one, _event: None))
+        return FleetWorker(self.carrier_services(asker), queue, use_hosts, options, on_event or (lambda _one, _event: None))
 
     def prepare_queue(self) -> None:
         """Create or upgrade the queue of the library, as its owner. Raises StoreError for a library in a file."""

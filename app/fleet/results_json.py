@@ -97,7 +97,7 @@ class FleetResultsJson(TypedDict):
     notes: list[str]
 
 
-class ProposalJson(TypedDict):
+class FleetDesignJson(TypedDict):
     """A design of the next study: what it shows as a share, and `cautious` by the upper limits of the variance."""
 
     instances: int
@@ -115,7 +115,7 @@ class ProposalsJson(TypedDict):
     format: Annotated[str, PROPOSALS_FORMAT]
     step: str
     metric: str
-    designs: list[ProposalJson]
+    designs: list[FleetDesignJson]
 
 
 def results_to_json(found: FleetResults) -> FleetResultsJson:

@@ -61,12 +61,12 @@ class FleetWorker:
         self,
         services: CarrierServices,
         queue: "JobQueue",
-        lend: Callable[[Iterable[FleetHost]], None],
+        use_hosts: Callable[[Iterable[FleetHost]], None],
         options: WorkerOptions,
         on_event: OnEvent = lambda _one, _event: None,
     ) -> None:
-        """`lend` makes the addresses of a study's hosts known to connections."""
-        self._services, self._queue, self._lend, self._options = services, queue, lend, options
+        """`use_hosts` makes the addresses of a study's hosts known to connections."""
+        self._services, self._queue, self._use_hosts, self._options = services, queue, use_hosts, options
         self._store, self._on_event = services.store, on_event
         self._name = worker_name()
         self._stop = threading.Event()
@@ -180,7 +180,7 @@ class FleetWorker:
         while not self._stop.is_set():
             try:
                 study = self._store.find_fleet_study(job.study)
-                self._lend(study.plan.hosts)
+                self._use_hosts(study.plan.hosts)
                 return study, self._store.claim_host_run(job.study, job.number, job.epoch, self._name)
             except TakenOverError:
                 log.info("job for %s of %s, epoch %s: taken over", job.number, job.study, job.epoch)

@@ -211,11 +211,11 @@ class Hosts:
     def __init__(self, saved: SavedHosts, memory: CredentialCache | None = None) -> None:
         self.saved = saved
         self.memory = memory or CredentialCache()
-        self._lent: dict[str, HostEntry] = {}
+        self._unsaved: dict[str, HostEntry] = {}
 
-    def lend(self, entries: Iterable[HostEntry]) -> None:
+    def use_unsaved(self, entries: Iterable[HostEntry]) -> None:
         """Use `entries` for names that are neither saved nor in ~/.ssh/config, until this process ends."""
-        self._lent.update({entry.name: entry for entry in entries})
+        self._unsaved.update({entry.name: entry for entry in entries})
 
     def entries(self) -> list[HostEntry]:
         """Return this computer, the saved hosts, and the other aliases of ~/.ssh/config, in this order.
@@ -257,8 +257,8 @@ class Hosts:
         if entry is None:
             entry = next((entry for entry in self.saved.entries() if entry.name == name), None)
         if entry is None:
-            lent = self._lent.get(name)
-            entry = lent if lent is not None and name not in self._aliases()[0] else HostEntry(name)
+            other = self._unsaved.get(name)
+            entry = other if other is not None and name not in self._aliases()[0] else HostEntry(name)
         # A name of the user's own is not in the configuration, but its address may be, or match a pattern there.
         own_name = entry.host_name is not None and name not in self._aliases()[0]
         target = resolve(
