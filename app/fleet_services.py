@@ -150,7 +150,8 @@ class FleetServices(HostServices, ABC):
             )
 
         queue = JobQueue(self._library_server())
-        return FleetWorker(self.carrier_services(asker), queue, use_hosts, options, on_event or (lambda _one, _event: None))
+        report = on_event or (lambda _one, _event: None)
+        return FleetWorker(self.carrier_services(asker), queue, use_hosts, options, report)
 
     def prepare_queue(self) -> None:
         """Create or upgrade the queue of the library, as its owner. Raises StoreError for a library in a file."""
