@@ -289,7 +289,8 @@ class MainWindow(QMainWindow):
         self.queue_bar.others_found.connect(lambda: self.pages.page(PageName.LIVE))  # it shows them in the strip
         self.queue_bar.start_requested.connect(self.pages.run_queue)
         self.fleet_runs.changed.connect(lambda: self.show_lines(*self._shown_lines))
-        self.fleet_runs.ended.connect(lambda _study: self.pages.finish_run())
+        self.fleet_runs.ended.connect(self.presence.note_end)
+        self.fleet_runs.ended.connect(lambda _title, _counts: self.pages.finish_run())
         self.strip.chosen.connect(self._show_key)
         self.strip.stop_requested.connect(self._stop_key)
         self.strip.queue_requested.connect(lambda key, action: self.on_live(lambda live: live.act_on_key(key, action)))

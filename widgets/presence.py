@@ -48,6 +48,10 @@ class Presence(QObject):
         """Notify of a question that a run asks."""
         self._notify("Benchwright needs an answer", dialog.windowTitle())
 
+    def note_end(self, title: str, text: str) -> None:
+        """Notify of the end of a fleet study."""
+        self._notify(title, text)
+
     def _notify(self, title: str, text: str) -> None:
         if self.notifies and QApplication.activeWindow() is None:
             desktop.notify(title, text)

@@ -78,9 +78,12 @@ def end_text(head: BoardHead, clock: datetime) -> str:
 
 
 def shown_host_run(row: BoardRow) -> HostRun:
-    """Return the host-run whose state is that of the row: the one under way, else a failed one, else the latest."""
+    """Return the host-run whose state is that of the row: under way, else failed, else the next, else the latest."""
+    if row.current.state.active:
+        return row.current
     failed = [one for one in row.host_runs if one.state is HostRunState.FAILED]
-    return failed[-1] if failed and not row.current.state.active else row.current
+    waiting = [one for one in row.host_runs if one.state is HostRunState.WAITING]
+    return failed[-1] if failed else waiting[0] if waiting else row.current
 
 
 def state_text(row: BoardRow) -> str:
@@ -90,9 +93,8 @@ def state_text(row: BoardRow) -> str:
         return _trials_text(row)
     if current.state is HostRunState.READY:
         return "waits for a worker"
-    waiting = next((one for one in row.host_runs if one.state is HostRunState.WAITING), None)
-    if waiting is not None and (current.state is HostRunState.DONE or waiting is current):
-        return _waiting_text(waiting)
+    if current.state is HostRunState.WAITING:
+        return _waiting_text(current)
     return ": ".join(filter(None, (current.state.value, current.reason)))
 
 

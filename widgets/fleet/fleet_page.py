@@ -264,7 +264,7 @@ class FleetPage(Page):
         self.board.table.activated.connect(lambda _index: self._open_run())
         self.runs.changed.connect(self._offer)
         self.runs.failed.connect(self._show_error)
-        self.runs.ended.connect(lambda _study: self.refresh() if self.isVisible() else None)
+        self.runs.ended.connect(lambda: self.refresh() if self.isVisible() else None)
         actions = self.actions_of_fleet
         slots: dict[QAction, Callable[[], object]] = {
             actions.pause: self._pause,

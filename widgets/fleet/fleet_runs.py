@@ -56,6 +56,10 @@ class _StudyRun:
         self._apply()
         return runner.run()
 
+    def take(self, study: FleetStudy) -> None:
+        """Take the study as it was at its end."""
+        self.head = BoardHead(study, own=True)
+
     def ask(self, request: _Request) -> None:
         """Stop or detach the study. From any thread."""
         with self._lock:
@@ -73,7 +77,7 @@ class FleetRuns(QObject):
     """Runs studies until they are over, or stopped, or detached."""
 
     changed = Signal()  # a study has begun, progressed or ended
-    ended = Signal(str)  # the id of a study
+    ended = Signal(str, str)  # the title of a study, and its counts then
     failed = Signal(object)  # a BenchwrightError
 
     def __init__(self, workstation: Workstation, asker: Asker, parent: QObject) -> None:
@@ -103,7 +107,7 @@ class FleetRuns(QObject):
             return
         made = self._runs[study.id] = _StudyRun(self._workstation, study, self._asker)
         job = BackgroundJob(made.run, self)
-        job.start(failed=self.failed, finished=lambda: self._end(study.id))
+        job.start(made.take, self.failed, finished=lambda: self._end(study.id))
         self._clock.start()
         self.changed.emit()
 
@@ -145,11 +149,11 @@ class FleetRuns(QObject):
             self.changed.emit()
 
     def _end(self, study: str) -> None:
-        self._runs.pop(study, None)
+        one = self._runs.pop(study)
         if not self._runs:
             self._clock.stop()
         self.changed.emit()
-        self.ended.emit(study)
+        self.ended.emit(study_title(one.head.study), counts_text(one.head.study))
 
     def _look(self) -> None:
         if self._looking is None:

@@ -20,10 +20,11 @@ from widgets.parts.controls import push_button
 from widgets.parts.dialogs import button_row, dialog_column, fit
 from widgets.parts.notice import FieldMessage
 from widgets.parts.text import Text
-from widgets.theme import SPACE
+from widgets.theme import SPACE, scaled
 from widgets.wizard.plan_files import PlanFiles
 
 SIZE = (720, 560)
+"""Width and height in pixels at the platform's default text size."""
 
 NOTHING_CHOSEN = "Time, cost and volume of the study are estimated once plan and hosts are chosen."
 
@@ -71,7 +72,7 @@ class StudyDialog(QDialog):
         for button in (self.cancel_button, self.form.file_button):
             button.setAutoDefault(False)
         self.start_button.setDefault(True)
-        fit(self, SIZE)
+        fit(self, (scaled(SIZE[0]), scaled(SIZE[1])))
         if self.draft.plan is not None:
             self._offer([self.draft.plan], 0)
         BackgroundJob(self._files.recent, self).start(self._take_recent, self._show_fault)
