@@ -26,7 +26,7 @@ from widgets.help_page import HelpPage
 from widgets.hosts.hosts_page import HostsPage
 from widgets.live.live_page import LivePage
 from widgets.main_window import MainWindow
-from widgets.page import PAGE_MARGINS, Page, PageName
+from widgets.page import PAGE_MARGINS, SIGNS, Page, PageName
 from widgets.parts.dialogs import QuestionDialog
 from widgets.parts.empty_state import EmptyState
 from widgets.parts.issues_drawer import IssuesDrawer
@@ -106,7 +106,7 @@ def test_nothing_heavy_is_loaded_before_the_first_painted_window() -> None:
 
 @pytest.mark.parametrize("number", [1, 7, *(pytest.param(number, marks=pytest.mark.slow) for number in range(2, 7))])
 def test_every_room_has_a_key_and_is_opened_once(qtbot: QtBot, window: MainWindow, number: int) -> None:
-    room = list(PageName)[number - 1]
+    room = list(SIGNS)[number - 1]
     qtbot.keyClick(window, Qt.Key(Qt.Key.Key_0 + number), Qt.KeyboardModifier.ControlModifier)
     assert _front(window) == room
     page = window.front

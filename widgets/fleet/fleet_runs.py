@@ -3,11 +3,11 @@
 import threading
 from collections.abc import Sequence
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.fleet.progress import remaining_seconds
-from app.fleet.runner import FleetRunner
 from app.fleet_study import FleetStudy
 from app.questions import Asker
 from app.services import Workstation
@@ -17,6 +17,9 @@ from suites.quantities import duration_text
 from widgets.fleet.board_text import BoardHead, counts_text, study_title
 from widgets.jobs import BackgroundJob
 from widgets.run_strip import LineState, StripLine
+
+if TYPE_CHECKING:
+    from app.fleet.runner import FleetRunner  # with SQLAlchemy, which the first window does not need
 
 LOOK_EVERY = 3000
 """Milliseconds between looks at the progress of the studies under way."""
