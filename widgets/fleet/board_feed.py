@@ -1,15 +1,17 @@
 """Reads the board of a study in the background, again and again while it is shown."""
 
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.fleet.board import Board, BoardReader
 from app.fleet.progress import remaining_seconds
-from app.fleet_study import FigureKey
+from app.fleet_study import FigureKey, FleetStudy
 from app.services import Workstation
-from app.timestamps import now
+from app.timestamps import now, seconds_since
+from suites.errors import BenchwrightError
 from widgets.fleet.board_text import BoardHead, carriers_of
 from widgets.jobs import BackgroundJob
 
@@ -18,6 +20,9 @@ READ_EVERY = 2.0
 
 OVER_EVERY = 10.0
 """Seconds between reads of a study that is over: another process may retry it."""
+
+MOST_SIMULATED = 5000
+"""Host-runs of a study whose time is estimated while its rate is unknown: some 40 µs each."""
 
 IDLE = 4.0
 """Seconds between two reads at least, as a multiple of the time that a read takes."""
@@ -44,6 +49,7 @@ class BoardFeed(QObject):
         self._study = ""
         self._figure: FigureKey | None = None
         self._reader: BoardReader | None = None
+        self._whole: dict[str, float | None] = {}  # seconds of a study by its estimate, None if unknown
         self._job: BackgroundJob | None = None
         self._again = False
         self._clock = QTimer(self, singleShot=True)
@@ -79,8 +85,29 @@ class BoardFeed(QObject):
             self._again = False
             study, figure = self._study, self._figure
             reader = self._reader = self._reader or self._workstation.board_reader()
-            self._job = BackgroundJob(lambda: _reading(self._workstation, study, reader, figure), self)
+            self._job = BackgroundJob(lambda: self._reading(study, reader, figure), self)
             self._job.start(self._take, self._fail, finished=self._finish)
+
+    def _reading(self, study: str, reader: BoardReader, figure: FigureKey | None) -> BoardReading:
+        """Read a board; on the thread of the job."""
+        began = time.monotonic()
+        board = self._workstation.fleet_board(study, reader, figure)
+        host_runs = [one for row in board.rows for one in row.host_runs]
+        remaining = remaining_seconds(board.study, host_runs, now())
+        if remaining is None and board.study.paused is None:
+            remaining = self._estimated(board.study)
+        return BoardReading(board, BoardHead(board.study, remaining, carriers_of(host_runs)), time.monotonic() - began)
+
+    def _estimated(self, study: FleetStudy) -> float | None:
+        """Return the remaining seconds by the estimate of the tests, until a rate is known; None if unknown."""
+        if study.id not in self._whole:
+            self._whole[study.id] = None
+            if study.total <= MOST_SIMULATED:
+                with suppress(BenchwrightError):
+                    found = self._workstation.fleet_estimate(study.plan)
+                    self._whole[study.id] = None if found.open else found.whole
+        whole = self._whole[study.id]
+        return None if whole is None else max(0.0, whole - seconds_since(study.created))
 
     def _take(self, reading: BoardReading) -> None:
         if reading.board.study.id == self._study:
@@ -96,11 +123,3 @@ class BoardFeed(QObject):
         self._job = None
         if self._again:
             self.refresh()
-
-
-def _reading(workstation: Workstation, study: str, reader: BoardReader, figure: FigureKey | None) -> BoardReading:
-    began = time.monotonic()
-    board = workstation.fleet_board(study, reader, figure)
-    host_runs = [one for row in board.rows for one in row.host_runs]
-    head = BoardHead(board.study, remaining_seconds(board.study, host_runs, now()), carriers_of(host_runs))
-    return BoardReading(board, head, time.monotonic() - began)
