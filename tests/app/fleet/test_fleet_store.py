@@ -50,16 +50,17 @@ def states(store: Store, study: FleetStudy) -> list[HostRunState]:
 
 
 def pass_time(store: Store, study: FleetStudy, seconds: float) -> None:
-    """Move what is stored of host-runs and of the heartbeats of runs to the past, or to the future."""
-    for table, column, key, keys in (
-        ("host_runs", "changed", "number", [one.number for one in store.host_runs_of(study.id)]),
-        ("runs", "touched", "id", list(store.running() | {one.run for one in store.host_runs_of(study.id)})),
-    ):
-        for each in keys:
-            for (moment,) in execute(store, f"SELECT {column} FROM {table} WHERE {key} = ?", each):
-                moved = datetime.fromisoformat(moment) - timedelta(seconds=seconds)
-                text = moved.isoformat(timespec="milliseconds")
-                execute(store, f"UPDATE {table} SET {column} = ? WHERE {key} = ?", text, each)
+    """Move what is stored of host-runs and of the heartbeats of their runs to the past, or to the future."""
+    for one in store.host_runs_of(study.id):
+        moved = _moved(one.changed, seconds)
+        statement = "UPDATE host_runs SET changed = ? WHERE study = ? AND number = ?"
+        execute(store, statement, moved, study.id, one.number)
+        for (touched,) in execute(store, "SELECT touched FROM runs WHERE id = ?", one.run) if one.run else ():
+            execute(store, "UPDATE runs SET touched = ? WHERE id = ?", _moved(touched, seconds), one.run)
+
+
+def _moved(moment: str, seconds: float) -> str:
+    return (datetime.fromisoformat(moment) - timedelta(seconds=seconds)).isoformat(timespec="milliseconds")
 
 
 def end_process(store: Store, run: str) -> None:
