@@ -1,6 +1,6 @@
 """Time, cost and network volume of a study before its start, from a simulation of its host-runs."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -51,10 +51,10 @@ def estimate_of(plan: FleetPlan, totals_of: Callable[[HostRun], Totals]) -> Flee
     first = simulated(plan, lambda one: SETUP + (totals(one).longest or totals(one).duration))
     session = max((one.end for one in first if one.one.session == 1), default=0.0)
     whole = max((one.end for one in first), default=0.0)
-    busy: Counter[str] = Counter()
+    busy: dict[str, float] = defaultdict(float)
     for each in first:
         for host in each.one.hosts:
-            busy[host] += int(each.end - each.start)
+            busy[host] += each.end - each.start
     return FleetEstimate(
         hosts=len(plan.hosts),
         host_runs=len(first),

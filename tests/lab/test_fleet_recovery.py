@@ -17,7 +17,7 @@ from app.events import State
 from app.fleet_study import FleetHost, FleetLimits, FleetPlan, FleetStudy, HostRunState
 from app.plans.plan import Plan, Repetition, make_step
 from app.services import Workstation
-from remote.reconnect import PATIENCE
+from remote.connection_state import PATIENCE
 from tests.lab.machines import StartMachine
 from tests.lab_sshd import AnsweringAsker, LabHost, LabKeys, free_port
 from tests.processes import until

@@ -1,0 +1,102 @@
+"""The board of a study: values, distances from the group, the odd ones first; fast with many hosts."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import pytest
+
+from app.fleet.board import BoardReader, board_of
+from app.fleet_study import FleetStudy, HostRun, HostRunState, RunProgress
+from suites.verdict import Trust
+from suites.vocab import Severity
+from tests.app.fleet.studies import CPU, fleet_plan, numbered, short_plan
+
+KEY = (CPU.name, CPU.headline, ())
+
+
+def study(size: int, sessions: int = 1) -> FleetStudy:
+    return FleetStudy("f1", "short", fleet_plan(numbered(size), short_plan(sessions=sessions, trials=2)), "2026")
+
+
+def done(found: FleetStudy) -> list[HostRun]:
+    return [replace(one, state=HostRunState.DONE, run=f"r{one.number}") for one in found.plan.host_runs()]
+
+
+def progress(values: Mapping[str, Sequence[float]], trust: Trust = Trust.VALID) -> dict[str, RunProgress]:
+    return {
+        run: RunProgress(ended=2, counted=2, figures={KEY: tuple(each)}, trusts={CPU.name: trust}, trust=trust)
+        for run, each in values.items()
+    }
+
+
+def test_a_host_far_from_the_median_of_its_group_is_first() -> None:
+    found = study(6)
+    values = {f"r{n}": [100.0 + n, 100.0 + n] for n in range(1, 6)} | {"r6": [60.0, 62.0]}
+    board = board_of(found, done(found), progress(values))
+    first, *rest = board.rows
+    assert (first.title, first.value, first.apart) == ("a6", 61.0, True)
+    assert first.off == pytest.approx(61.0 / board.medians["a"] - 1)
+    assert [row.title for row in rest] == ["a1", "a2", "a3", "a4", "a5"]
+    assert not any(row.apart for row in rest)
+
+
+def test_few_hosts_have_no_distance_and_equal_ones_none() -> None:
+    found = study(4)
+    board = board_of(found, done(found), progress({f"r{n}": [float(n)] for n in range(1, 5)}))
+    assert ({row.off for row in board.rows}, board.medians) == ({None}, {})
+    found = study(6)
+    equal = board_of(found, done(found), progress({f"r{n}": [5.0] for n in range(1, 7)}))
+    assert {row.off for row in equal.rows} == {0.0}
+    assert not any(row.apart for row in equal.rows)
+
+
+def test_invalid_values_are_no_values() -> None:
+    found = study(1)
+    (row,) = board_of(found, done(found), progress({"r1": [5.0]}, Trust.INVALID)).rows
+    assert (row.values, row.value) == ((), None)
+
+
+def test_failed_hosts_then_errors_come_first() -> None:
+    found = study(3)
+    runs = done(found)
+    runs[2] = replace(runs[2], state=HostRunState.FAILED, reason="refused")
+    read = progress({"r1": [1.0], "r2": [1.0]})
+    read["r2"] = replace(read["r2"], severity=Severity.ERROR, finding="broken")
+    rows = board_of(found, runs, read).rows
+    assert [(row.title, row.doing, row.finding) for row in rows] == [
+        ("a3", "refused", ""), ("a2", "", "broken"), ("a1", "", ""),
+    ]  # fmt: skip
+
+
+def test_runs_that_ended_are_read_once() -> None:
+    found, asked = study(2), []
+    runs = done(found)
+    runs[1] = replace(runs[1], state=HostRunState.RUNNING)
+
+    def read(wanted: Sequence[str]) -> Mapping[str, RunProgress]:
+        asked.append(list(wanted))
+        return progress({run: [1.0] for run in wanted})
+
+    reader = BoardReader(read)
+    for _ in range(2):
+        assert len(reader.board(found, runs).rows) == 2
+    assert asked == [["r1", "r2"], ["r2"]]
+
+
+def test_a_study_without_host_runs_or_values_has_a_board() -> None:
+    found = study(1)
+    assert board_of(found, [], {}).rows == ()
+    (row,) = board_of(found, list(found.plan.host_runs()), {}).rows
+    assert (row.state, row.doing, row.planned) == (HostRunState.WAITING, "", 2)
+
+
+@pytest.mark.alone
+def test_a_board_of_many_hosts_is_fast() -> None:
+    found = study(200, sessions=4)
+    runs = done(found)
+    values = progress({one.run: [100.0 + one.number % 7] * 5 for one in runs})
+    begun = time.process_time()
+    board = board_of(found, runs, values)
+    assert time.process_time() - begun < 0.3
+    assert len(board.rows) == 200

@@ -1,0 +1,63 @@
+"""The estimate of a study, by hand."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from app.fleet.estimate import SETUP, estimate_lines, estimate_of
+from app.fleet_study import FleetLimits, FleetPlan, HostRun, Topology
+from app.host_attributes import HostAttributes
+from app.plans.totals import Totals
+from app.services import Workstation
+from tests.app.fleet.studies import CPU, NETWORK, fleet_plan, numbered, short_plan, with_attributes
+
+MINUTE = 60.0 - SETUP
+"""Seconds of trials with which a host-run takes a minute."""
+
+
+def totals_of(_one: HostRun) -> Totals:
+    return Totals(trials=3, duration=MINUTE, written=10, space=0, network=5, open=frozenset())
+
+
+def study(*sizes: int, at_once: int = 2, sessions: int = 1, every: float = 3600.0) -> FleetPlan:
+    return fleet_plan(numbered(*sizes), short_plan(sessions=sessions, every=every), FleetLimits(at_once))
+
+
+def test_four_hosts_two_at_once() -> None:
+    found = estimate_of(study(3, 1), totals_of)
+    assert (found.hosts, found.host_runs, found.trials, found.at_once) == (4, 4, 12, 2)
+    assert (found.session, found.whole, found.written, found.network) == (120.0, 120.0, 40, 20)
+    assert (found.measured, found.unpriced, found.resting, found.open) == ({}, 4, 0, False)
+
+
+def test_sessions_are_spread_over_days() -> None:
+    day = 86400.0
+    found = estimate_of(study(2, at_once=1, sessions=3, every=day), totals_of)
+    assert (found.session, found.whole) == (120.0, 2 * day + 120.0)
+
+
+def test_prices_are_of_the_hours_measured_and_of_the_whole_time() -> None:
+    plan = study(4, at_once=1)
+    stated = [HostAttributes(price=6.0, currency="EUR"), HostAttributes(price=12.0, currency="USD"), HostAttributes()]
+    found = estimate_of(replace(plan, hosts=with_attributes(plan.hosts, stated)), totals_of)
+    assert found.measured == pytest.approx({"EUR": 2 * 6 / 60, "USD": 12 / 60})
+    assert found.kept == pytest.approx({"EUR": 2 * 6 * 4 / 60, "USD": 12 * 4 / 60})
+    assert found.unpriced == 1
+    assert "0.20 EUR for the hours measured, 0.80 if" in " ".join(estimate_lines(found))
+
+
+def test_pairs_across_zones_and_hosts_without_a_partner_are_counted() -> None:
+    zones = [HostAttributes(zone="east"), HostAttributes(zone="west")]
+    hosts = with_attributes(numbered(3), zones)
+    plan = fleet_plan(hosts, short_plan(NETWORK, sessions=3), FleetLimits(1), Topology.PAIRS)
+    found = estimate_of(plan, totals_of)
+    assert (found.host_runs, found.across_zones, found.resting) == (3, 2, 1)
+
+
+def test_a_study_of_the_services_is_estimated(tmp_path: Path) -> None:
+    workstation = Workstation(tmp_path / "library.db", tmp_path / "hosts.toml")
+    found = workstation.fleet_estimate(fleet_plan(numbered(2), short_plan(CPU, trials=5), FleetLimits(1)))
+    workstation.close()
+    assert found.trials == 10
+    assert found.whole >= 2 * (5 * 1 + SETUP)
