@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from app.fleet.board import Board, BoardReader
     from app.fleet.estimate import FleetEstimate
     from app.fleet.host_run import CarrierServices
+    from app.fleet.job_queue import JobQueue
     from app.fleet.runner import FleetRunner, OnEvent
     from app.fleet.worker import FleetWorker, WorkerOptions
     from app.fleet_study import FigureKey, FleetHost, FleetPlan, FleetStudy, HostRun
@@ -135,7 +136,6 @@ class FleetServices(HostServices, ABC):
 
     def fleet_worker(self, asker: Asker, options: WorkerOptions, on_event: OnEvent | None = None) -> FleetWorker:
         """Return a worker of the studies in the library. Raises StoreError for a library in a file."""
-        from app.fleet.job_queue import JobQueue
         from app.fleet.worker import FleetWorker
         from app.hosts.hosts import HostEntry
 
@@ -149,15 +149,27 @@ class FleetServices(HostServices, ABC):
                 if one is not None
             )
 
-        queue = JobQueue(self._library_server())
-        report = on_event or (lambda _one, _event: None)
-        return FleetWorker(self.carrier_services(asker), queue, use_hosts, options, report)
+        services, report = self.carrier_services(asker), on_event or (lambda _one, _event: None)
+        return FleetWorker(services, self._job_queue(), use_hosts, options, report)
 
     def prepare_queue(self) -> None:
         """Create or upgrade the queue of the library, as its owner. Raises StoreError for a library in a file."""
-        from app.fleet.job_queue import JobQueue
+        self._job_queue().prepare()
 
-        JobQueue(self._library_server()).prepare()
+    def _job_queue(self) -> JobQueue:
+        from app.store.errors import StoreError
+        from app.store.opening import check_driver
+
+        url = self._library_server()
+        check_driver(url)
+        try:
+            from app.fleet.job_queue import JobQueue
+        except ImportError as error:
+            raise StoreError(
+                f"The queue in {url} cannot be used: the Python package {error.name} is missing.",
+                "Install it with: pip install 'benchwright[worker]'",
+            ) from error
+        return JobQueue(url)
 
     def _library_server(self) -> ServerUrl:
         from app.store.errors import StoreError
@@ -186,9 +198,17 @@ class FleetServices(HostServices, ABC):
         """Pause a study, so that nothing more starts, or resume it. Host-runs under way continue."""
         return self._store.pause_fleet_study(word, paused=paused)
 
-    def end_fleet_study(self, word: str) -> FleetStudy:
-        """End a study: what waits is skipped. Host-runs under way continue."""
-        return self._store.end_fleet_study(word)
+    def end_fleet_study(self, word: str, *, stop: bool = False) -> FleetStudy:
+        """End a study: what waits is skipped. Host-runs under way continue, unless `stop`."""
+        return self._store.end_fleet_study(word, stop=stop)
+
+    def workers_alive(self) -> int:
+        """Return how many workers take host-runs of the library now. Raises StoreError for a library in a file."""
+        from app.store.workers import workers_alive
+
+        self._library_server()
+        with self._store.database.reading() as connection:
+            return workers_alive(connection)
 
     def retry_host_runs(self, word: str, hosts: Sequence[str] = ()) -> list[HostRun]:
         """Let the failed and skipped host-runs of `hosts` (all failed ones if empty) wait again; return them."""

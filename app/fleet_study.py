@@ -256,7 +256,8 @@ def needs_peer(step: Step) -> bool:
 class FleetStudy:
     """A fleet plan as executed. `ended`: complete, or ended by the user; `paused`: nothing more starts.
 
-    `by_workers`: workers carry its host-runs, not the process that began it. `counts` are its host-runs by state.
+    `stopped`: what is under way is stopped, too. `by_workers`: workers carry its host-runs, not the process that began
+    it. `counts` are its host-runs by state.
     """
 
     id: str
@@ -265,6 +266,7 @@ class FleetStudy:
     created: str
     ended: str | None = None
     paused: str | None = None
+    stopped: str | None = None
     by_workers: bool = False
     counts: Mapping[HostRunState, int] = field(default_factory=Counter)
 

@@ -2,7 +2,9 @@
 
 import queue
 import secrets
+import shlex
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -49,9 +51,13 @@ from app.plans.plan import MAXIMUM_SEED, with_seed
 from app.plans.validation import MOST_SESSIONS
 from app.relay_asker import RelayAsker, RelayedQuestion
 from app.services import Workstation
+from app.store.errors import listed
 from remote.questions import Asker
 from suites.parameters import parse_duration
 from suites.quantities import count_text, figure_text
+
+_MOST_NAMED = 5
+"""Hosts of a worker that are named."""
 
 LOOK_EVERY = 0.5
 """Seconds between looks at the questions of host-runs."""
@@ -286,8 +292,14 @@ def print_study(workstation: Workstation, study: str, *, as_json: bool) -> None:
             for row in board.rows
         ]
         print_table(["Host", "Group", "Sessions", "Median", "Off", "Remark"], rows, right=[3, 4])
+    if board.study.by_workers and not board.study.over and not workstation.workers_alive():
+        print_note(f"No worker takes host-runs. Start one: {_worker_command(workstation)}")
     if board.study.counts.get(HostRunState.FAILED):
         raise SystemExit(FAILED)
+
+
+def _worker_command(workstation: Workstation) -> str:
+    return f"benchwright --store {shlex.quote(str(workstation.library_location))} worker"
 
 
 _MARKS = {
@@ -313,6 +325,22 @@ def show(workstation: Workstation, study: str, *, as_json: bool) -> None:
     print_study(workstation, study, as_json=as_json)
 
 
+@fleet.command("workers")
+@click.argument("study", default="last")
+@verb
+def workers(workstation: Workstation, study: str) -> None:
+    """List the workers that carry host-runs of STUDY, and how many take host-runs of the library."""
+    carried: dict[str, list[str]] = defaultdict(list)
+    for one in workstation.host_runs(study):
+        if one.state is HostRunState.RUNNING:
+            carried[one.worker or "none: it waits for another worker"].append(one.title)
+    if carried:
+        rows = [[name, str(len(titles)), listed(titles, _MOST_NAMED)] for name, titles in sorted(carried.items())]
+        print_table(["Worker", "Host-runs", "Hosts"], rows, right=[1])
+    alive = workstation.workers_alive()
+    print_note(f"{count_text(alive, 'worker')} alive. Start more: {_worker_command(workstation)}")
+
+
 @fleet.command("pause")
 @click.argument("study", default="last")
 @verb
@@ -324,10 +352,11 @@ def pause(workstation: Workstation, study: str) -> None:
 
 @fleet.command("end")
 @click.argument("study", default="last")
+@click.option("--stop", is_flag=True, help="Stop what is under way, too, also on workers.")
 @verb
-def end(workstation: Workstation, study: str) -> None:
+def end(workstation: Workstation, study: str, *, stop: bool) -> None:
     """End STUDY: what waits is skipped, what is under way continues."""
-    found = workstation.end_fleet_study(study)
+    found = workstation.end_fleet_study(study, stop=stop)
     print_note(f"Ended: {found.id}, {study_state(found)}")
 
 

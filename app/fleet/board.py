@@ -47,6 +47,10 @@ class BoardRow:
     def doing(self) -> str:
         """What it does: the step and trial under way, why it waits or failed, or its run."""
         one, progress = self.current, self.progress
+        if one.state is HostRunState.READY:
+            return "waits for a worker"
+        if one.state is HostRunState.RUNNING and not one.worker:
+            return one.reason or "its worker ended: waits for another"
         if one.state is HostRunState.RUNNING and progress is not None:
             whole = "" if self.planned is None else f"/{self.planned}"
             return f"{progress.step or 'between trials'} {progress.ended}{whole}".strip()

@@ -22,6 +22,7 @@ class StudyJson(TypedDict):
     created: str
     ended: str | None
     paused: str | None
+    stopped: str | None
     by_workers: bool
     groups: dict[str, int]
     sessions: int
@@ -79,6 +80,7 @@ def study_to_json(study: FleetStudy) -> StudyJson:
         "created": study.created,
         "ended": study.ended,
         "paused": study.paused,
+        "stopped": study.stopped,
         "by_workers": study.by_workers,
         "groups": {group: len(names) for group, names in study.plan.groups.items()},
         "sessions": study.plan.sessions,

@@ -89,6 +89,8 @@ class FleetRunner:
         while not self._over(study):
             try:
                 study = self._store.find_fleet_study(self._study)
+                if study.stopped is not None and self._end is None:
+                    self.stop()
                 if self._end is None:
                     self._continue(study)
             except StoreError:

@@ -100,6 +100,8 @@ class FleetWorker:
             try:
                 studies = [one for one in self._store.fleet_studies() if one.by_workers]
                 for study in studies:
+                    if study.stopped is not None:
+                        self._stop_host_runs(study)
                     if not study.over:
                         self._release(study)
                 if self._options.once and all(map(_has_nothing_to_do, studies)) and not self._controls:
@@ -109,6 +111,12 @@ class FleetWorker:
             except Exception:
                 log.exception("a look for host-runs failed")
             self._stop.wait(LOOK_EVERY)
+
+    def _stop_host_runs(self, study: FleetStudy) -> None:
+        with self._lock:
+            for (name, _), control in self._controls.items():
+                if name == study.id:
+                    control.stop()
 
     def _release(self, study: FleetStudy) -> None:
         """Release what may start, and what a worker that ended left, to the queue: in one transaction."""
@@ -144,6 +152,8 @@ class FleetWorker:
             self._controls[key] = control
             if self._stop.is_set():
                 control.detach()
+            elif study.stopped is not None:
+                control.stop()
         try:
             for event in carry(self._services, study, one, control):
                 self._note_reached(one, event)

@@ -116,7 +116,7 @@ def read(connection: Connection, row: Mapping[str, Any], counts: Mapping[str, in
     if states.total() > MOST_HOST_RUNS:
         raise FormatError(f"It has {states.total():,} host-runs.")
     plan = fleet_plan_from_json(read_json(row["plan"], "The fleet plan"), _hosts(connection, row["id"]))
-    moments = row["created"], row["ended"], row["paused"]
+    moments = row["created"], row["ended"], row["paused"], row["stopped"]
     return FleetStudy(row["id"], plan.plan.name, plan, *moments, bool(row["by_workers"]), states)
 
 
@@ -165,8 +165,11 @@ def pause(connection: Connection, word: str, *, paused: bool) -> FleetStudy:
     return replace(study, paused=moment)
 
 
-def end(connection: Connection, word: str) -> FleetStudy:
-    """End a study: what waits, also for a worker, is skipped; host-runs under way continue. Return it."""
+def end(connection: Connection, word: str, *, stop: bool = False) -> FleetStudy:
+    """End a study: what waits, also for a worker, is skipped; host-runs under way continue, unless `stop`. Return it.
+
+    Whoever carries them finds the request to stop when it next looks at the study.
+    """
     study, table = find(connection, word), schema.fleet_studies
     moment = dialect_of(connection).moment(connection)
     own = schema.host_runs.c
@@ -178,7 +181,8 @@ def end(connection: Connection, word: str) -> FleetStudy:
         "epoch": own.epoch + 1,
     }
     connection.execute(update(schema.host_runs).where(own.study == study.id, unbegun).values(skipped))
-    connection.execute(update(table).where(table.c.id == study.id).values(ended=study.ended or moment))
+    ended = {"ended": study.ended or moment, "stopped": moment if stop else study.stopped}
+    connection.execute(update(table).where(table.c.id == study.id).values(ended))
     return find(connection, study.id)
 
 
@@ -222,7 +226,7 @@ def unskip(connection: Connection, word: str, skipped: Sequence[HostRun]) -> lis
 
 def _reopen(connection: Connection, study: FleetStudy) -> None:
     own = update(schema.fleet_studies).where(schema.fleet_studies.c.id == study.id)
-    connection.execute(own.values(ended=None))
+    connection.execute(own.values(ended=None, stopped=None))
 
 
 def _chosen(

@@ -109,6 +109,7 @@ fleet_studies = Table(  # since format 18
     Column("created", Text, nullable=False),
     Column("ended", Text),  # complete, or ended by the user
     Column("paused", Text),
+    Column("stopped", Text),  # when whoever carries its host-runs was asked to stop them
     Column("by_workers", Boolean, nullable=False),
 )
 
