@@ -5,7 +5,7 @@ a point of a host-run (a key of POINTS, or "between trials"), and BENCHWRIGHT_TW
 twice.
 """
 
-import datetime
+import datetime as dt
 import os
 import sys
 import time
@@ -25,15 +25,15 @@ POINTS = {
 _time = time.time
 
 
-class _Datetime(datetime.datetime):
+class _Datetime(dt.datetime):
     @classmethod
-    def now(cls, tz: datetime.tzinfo | None = None) -> "_Datetime":
+    def now(cls, tz: dt.tzinfo | None = None) -> "_Datetime":
         return cls.fromtimestamp(_time() + OFFSET, tz)
 
 
 def _set_clock() -> None:
     time.time = lambda: _time() + OFFSET
-    datetime.datetime = _Datetime  # type: ignore[misc]
+    dt.datetime = _Datetime  # type: ignore[misc]
 
 
 def _die_at(point: str) -> None:
@@ -53,7 +53,12 @@ def _die_at(point: str) -> None:
 
         setattr(Store, name, call)
     else:
-        worker._print = lambda _one, event: os._exit(137) if isinstance(event, TrialEnded) else None
+
+        def note(_one: object, event: object) -> None:
+            if isinstance(event, TrialEnded):
+                os._exit(137)
+
+        worker.__dict__["_print"] = note
 
 
 def _defer_twice() -> None:

@@ -88,7 +88,7 @@ class Relay:
         while not self._ending:
             self._resumed.wait()
             for key, _ in self._selector.select(0.1):
-                if self._ending or not self._resumed.is_set():
+                if not self._resumed.is_set():
                     break
                 ready = key.fileobj
                 assert isinstance(ready, socket.socket)
@@ -148,15 +148,15 @@ class Computer:
             known_hosts.write(host.known_hosts_line.replace(f":{host.port} ", f":{port} ") if trusted else "")
 
     def start(self, url: str, *words: str) -> None:
-        """Start a worker for the library at `url`, whose port is replaced by that of the relay."""
+        """Start a worker for the library at `url`, which its list of processes does not show."""
         home = self.folder / "home"
         folders = {f"XDG_{kind}_HOME": str(home / kind.lower()) for kind in ("DATA", "CONFIG", "CACHE", "STATE")}
-        command = [sys.executable, "-m", "tests.lab.fleet_worker_process", "--store", url, "worker", *words]
+        command = [sys.executable, "-m", "tests.lab.fleet_worker_process", "worker", *words]
         with (self.folder / "output").open("ab") as output:
             self._process = subprocess.Popen(
                 [*OWN_COMPUTER, str(self.folder), self.name, *command],
                 stdin=subprocess.DEVNULL, stdout=output, stderr=output,
-                env=environment(HOME=str(home), **folders, **self.variables),
+                env=environment(HOME=str(home), BENCHWRIGHT_STORE=url, **folders, **self.variables),
             )  # fmt: skip
 
     @property

@@ -4,6 +4,7 @@ The programs on the hosts count: each notes every start of a measurement.
 """
 
 import signal
+import subprocess
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -24,6 +25,8 @@ from tests.lab.fleet_hosts import fleet, names_of
 from tests.lab.fleet_workers import Computer, moments, slow_sysbench
 from tests.lab_sshd import AnsweringAsker, LabHost, LabKeys
 from tests.postgresql import Server, programs
+from tests.processes import processes_with
+from tests.program import benchwright
 
 pytestmark = [
     pytest.mark.slow,
@@ -34,6 +37,9 @@ HOSTS, SESSIONS, TRIALS, SECONDS = 8, 2, 2, 6.0
 """Hosts and sessions of a study, trials of each host-run, and about how long each takes."""
 
 AT_ONCE, PER_ZONE = 6, 3
+
+PASSWORD = "canary-7f3e91c2"
+"""Password of the workers' role."""
 
 PATIENCE = 600.0
 """Seconds in which a study ends whatever happens."""
@@ -77,7 +83,7 @@ class Study:
 
     def start(self, computer: Computer, *words: str) -> None:
         """Start a worker on a computer; it ends once the study is over."""
-        url = self.server.url().replace(f":{self.server.port}/", f":{computer.port}/")
+        url = f"postgresql+psycopg://carrier:{PASSWORD}@127.0.0.1:{computer.port}/postgres"
         computer.start(url, "--once", *words)
 
     @property
@@ -88,18 +94,23 @@ class Study:
     def host_runs(self) -> list[HostRun]:
         return self.workstation.host_runs(self.id)
 
-    def carried_by(self, computer: Computer, *, measuring: bool = False) -> list[HostRun]:
-        """Return the host-runs that a computer carries, or those of which a trial runs."""
+    def carried_by(self, computer: Computer) -> list[HostRun]:
+        """Return the host-runs that a computer carries."""
         found = [one for one in self.host_runs if one.state is HostRunState.RUNNING]
-        found = [one for one in found if f"@{computer.name} " in one.worker]
-        return [one for one in found if not measuring or self.measuring(one.host)]
+        return [one for one in found if f"@{computer.name} " in one.worker]
+
+    def measures(self, computer: Computer) -> bool:
+        """Whether a computer carries host-runs, and the library has a trial under way of each.
+
+        A command that was started, but of which that is not stored yet, would be ended and started again.
+        """
+        carried = {one.run for one in self.carried_by(computer)}
+        rows = self.workstation.fleet_board(self.id).rows
+        steps = {row.current.run: "" if row.progress is None else row.progress.step for row in rows}
+        return bool(carried) and all(steps.get(run) for run in carried)
 
     def starts(self, host: str) -> list[float]:
         return moments(self.folder / "tools" / host, "start")
-
-    def measuring(self, host: str) -> bool:
-        """Whether a measurement runs on a host."""
-        return len(self.starts(host)) > len(moments(self.folder / "tools" / host, "end"))
 
     def until(self, holds: Callable[[], object], patience: float = PATIENCE) -> None:
         """Wait until a condition holds."""
@@ -121,9 +132,8 @@ class Study:
         found = self.host_runs
         started = {host: len(self.starts(host)) for host in self.hosts}
         runs = self.workstation.runs()
-        print("starts", dict(Counter(started.values())), "runs", len(runs), "states", Counter(r.state for r in runs))
-        print("strays", [(r.id, r.state, r.reason) for r in runs if r.id not in {one.run for one in found}])
-        print("attempts", Counter(one.attempts for one in found))
+        print("starts", dict(Counter(started.values())), "runs", Counter(run.state for run in runs))  # noqa: T201
+        print("attempts", Counter(one.attempts for one in found))  # noqa: T201
         assert Counter(one.state for one in found) == {HostRunState.DONE: HOSTS * SESSIONS}, self.state
         assert started == dict.fromkeys(self.hosts, SESSIONS * trials), self.state
         assert {run.id for run in runs} == {one.run for one in found}, self.state
@@ -152,8 +162,16 @@ class Study:
         """Prove that there are no directories, leases and processes on the hosts, and no jobs in the queue."""
         for host in self.hosts:
             assert self.workstation.leftovers(host, AnsweringAsker()) == []
-            assert not self.measuring(host)
+            assert list((self.folder / "hosts" / host / "leases").iterdir()) == []
+            self.until(lambda: not processes_with(f"HOME={self.hosts[host].home}"), 30)  # noqa: B023 (called here)
         assert self.rows("SELECT count(*) FROM benchwright_queue.procrastinate_jobs") == [(0,)]
+
+    def dump(self) -> str:
+        """Return the whole database as SQL."""
+        program = programs()
+        assert program is not None
+        words = [str(program / "pg_dump"), f"postgresql://benchwright:secret@127.0.0.1:{self.server.port}/postgres"]
+        return subprocess.run(words, capture_output=True, check=True).stdout.decode(errors="replace")
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
         with self.server.connect() as connection:
@@ -165,11 +183,12 @@ def study(tmp_path: Path, lab_keys: LabKeys, monkeypatch: pytest.MonkeyPatch) ->
     """Give a study on real hosts whose workers have not started."""
     monkeypatch.setattr("app.plans.validation.LEAST_EVERY", 0.5)
     tools = {name: slow_sysbench(tmp_path / "tools" / name, SECONDS) for name in names_of(HOSTS)}
-    server = Server(durable=True)
-    workstation = Workstation(location_of(server.url()), tmp_path / "hosts.toml")
+    server = Server(durable=True, auth="scram-sha-256")
+    workstation = Workstation(location_of(server.url().replace("@", ":secret@")), tmp_path / "hosts.toml")
     try:
         with fleet(tmp_path / "hosts", lab_keys, HOSTS, path=tools) as hosts:
             workstation.prepare_queue()
+            server.execute(f"CREATE ROLE carrier LOGIN PASSWORD '{PASSWORD}'; GRANT benchwright TO carrier")
             made = Study(tmp_path, server, hosts, workstation)
             made.begin()
             try:
@@ -182,14 +201,69 @@ def study(tmp_path: Path, lab_keys: LabKeys, monkeypatch: pytest.MonkeyPatch) ->
         server.close()
 
 
-def test_without_a_fault(study: Study) -> None:
-    study.start_workers(2)
+def test_two_workers_carry_a_study_and_show_no_secret(study: Study) -> None:
+    workers = study.start_workers(2)
+    study.until(lambda: all(study.measures(one) for one in workers))
+    shown = subprocess.run(["ps", "-eww", "-o", "args"], capture_output=True, text=True, check=True).stdout
+    assert "fleet_worker_process worker" in shown
+    dumped = study.dump()
+    study.prove()
+    key = next(iter(study.hosts.values())).keys.client.read_text().splitlines()[1]
+    for text in (shown, dumped, study.dump(), *(one.output + one.log for one in workers)):
+        assert PASSWORD not in text
+        assert key not in text
+    assert "sysbench-cpu" in dumped
+    assert "benchwright_queue.procrastinate_workers" in dumped
+
+
+def test_a_study_is_stopped_on_its_workers(study: Study) -> None:
+    store = study.server.url().replace("@", ":secret@")
+    shown = benchwright("fleet", "show", BENCHWRIGHT_STORE=store)
+    assert "No worker takes host-runs. Start one: benchwright --store" in shown.err
+    assert "secret" not in shown.err
+    workers = study.start_workers(2)
+    study.until(lambda: all(study.measures(one) for one in workers))
+    listed = benchwright("fleet", "workers", BENCHWRIGHT_STORE=store)
+    assert "2 workers alive" in listed.err
+    assert all(f"root@{one.name} (process 1)" in listed.out for one in workers)
+    shown = benchwright("fleet", "show", BENCHWRIGHT_STORE=store)
+    assert "No worker" not in shown.err
+    assert "sysbench-cpu 0/2" in shown.out
+    benchwright("fleet", "end", "--stop", BENCHWRIGHT_STORE=store)
+    study.until(lambda: study.found.over, 60)
+    study.until(lambda: not any(one.runs for one in workers), 60)
+    assert {HostRunState.FAILED, HostRunState.SKIPPED} <= set(study.found.counts)
+    assert study.found.counts[HostRunState.SKIPPED] >= HOSTS
+    study.prove_nothing_left()
+
+
+def test_a_storm(study: Study) -> None:
+    first, second, third, fourth = study.start_workers(4)
+    study.until(lambda: all(study.measures(one) for one in (first, second)))
+    first.signal(signal.SIGKILL)
+    second.to_database.cut()
+    third.signal(signal.SIGSTOP)
+    fourth.to_hosts.cut()
+    skewed = study.computer()
+    skewed.variables |= {"BENCHWRIGHT_CLOCK_OFFSET": "-3600", "BENCHWRIGHT_TWICE": "1"}
+    study.start(skewed)
+    time.sleep(30.0)
+    study.server.kill()
+    time.sleep(20.0)
+    study.server.start()
+    time.sleep(10.0)
+    third.signal(signal.SIGCONT)
+    fourth.to_hosts.mend()
+    study.start(study.computer())
+    time.sleep(20.0)
+    second.to_database.mend()
+    skewed.signal(signal.SIGTERM)
     study.prove()
 
 
 def test_workers_are_killed_in_the_middle_of_trials(study: Study) -> None:
     killed, other = study.start_workers(2)
-    study.until(lambda: study.carried_by(killed, measuring=True) and study.carried_by(other, measuring=True))
+    study.until(lambda: study.measures(killed) and study.measures(other))
     killed.signal(signal.SIGKILL)
     study.prove()
 
@@ -206,7 +280,7 @@ def test_workers_end_at_every_point_of_a_host_run(study: Study) -> None:
 
 def test_a_worker_is_cut_off_from_the_database(study: Study) -> None:
     cut, _, _ = study.start_workers(3)
-    study.until(lambda: study.carried_by(cut, measuring=True))
+    study.until(lambda: study.measures(cut))
     cut.to_database.cut()
     time.sleep(75.0)
     cut.to_database.mend()
@@ -215,7 +289,7 @@ def test_a_worker_is_cut_off_from_the_database(study: Study) -> None:
 
 def test_a_worker_is_cut_off_from_its_hosts(study: Study) -> None:
     cut, _ = study.start_workers(2)
-    study.until(lambda: study.carried_by(cut, measuring=True))
+    study.until(lambda: study.measures(cut))
     cut.to_hosts.cut()
     time.sleep(75.0)
     cut.to_hosts.mend()
@@ -224,7 +298,7 @@ def test_a_worker_is_cut_off_from_its_hosts(study: Study) -> None:
 
 def test_a_worker_is_suspended(study: Study) -> None:
     suspended, _, _ = study.start_workers(3)
-    study.until(lambda: study.carried_by(suspended, measuring=True))
+    study.until(lambda: study.measures(suspended))
     suspended.signal(signal.SIGSTOP)
     time.sleep(60.0)
     suspended.signal(signal.SIGCONT)
@@ -233,7 +307,7 @@ def test_a_worker_is_suspended(study: Study) -> None:
 
 def test_the_database_crashes_twice(study: Study) -> None:
     workers = study.start_workers(4)
-    study.until(lambda: all(study.carried_by(one, measuring=True) for one in workers[:2]))
+    study.until(lambda: all(study.measures(one) for one in workers[:2]))
     for _ in range(2):
         study.server.kill()
         time.sleep(20.0)
@@ -248,14 +322,14 @@ def test_clocks_are_set_differently(study: Study) -> None:
         computer.variables["BENCHWRIGHT_CLOCK_OFFSET"] = str(offset)
         study.start(computer)
     killed = study.computers[0]
-    study.until(lambda: all(study.carried_by(one, measuring=True) for one in study.computers[:2]))
+    study.until(lambda: all(study.measures(one) for one in study.computers[:2]))
     killed.signal(signal.SIGKILL)
     study.prove()
 
 
 def test_a_worker_that_is_ended_detaches(study: Study) -> None:
     ended, _ = study.start_workers(2)
-    study.until(lambda: study.carried_by(ended, measuring=True))
+    study.until(lambda: study.measures(ended))
     carried = study.carried_by(ended)
     ended.signal(signal.SIGTERM)
     assert ended.wait(60) == 0

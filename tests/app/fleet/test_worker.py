@@ -1,0 +1,174 @@
+"""A worker with a scripted run: jobs put back, hosts left to others, studies stopped, workers alive."""
+
+import threading
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from app.events import Event, RunEnded, RunStarted, State
+from app.fleet import worker as fleet_worker
+from app.fleet.host_run import CarrierServices
+from app.fleet.job_queue import HostRunJob, JobQueue
+from app.fleet.worker import FleetWorker, WorkerOptions
+from app.fleet_study import FleetHost, FleetPlan, FleetStudy, HostRun, HostRunState
+from app.library_location import ServerUrl
+from app.plans.plan import Plan, Repetition, make_step
+from app.runs.control import Control
+from app.store.store import Store
+from app.store.workers import workers_alive
+from app.timestamps import now
+from tests.app.stores import postgresql, url
+from tests.app.stores import store_on_server as store
+from tests.postgresql import programs
+from tests.processes import until
+
+__all__ = ["postgresql", "store", "url"]  # fixtures
+
+pytestmark = pytest.mark.skipif(programs() is None, reason="PostgreSQL is not installed")
+
+Run = Callable[[Plan, str, Control], Generator[Event]]
+
+
+@pytest.fixture
+def queue(url: ServerUrl) -> JobQueue:
+    """Give a queue that is ready for workers."""
+    made = JobQueue(url)
+    made.prepare()
+    return made
+
+
+@pytest.fixture
+def study(store: Store, queue: JobQueue) -> FleetStudy:
+    """Give a study of one host-run for workers."""
+    plan = Plan("short", (), (make_step("sysbench-cpu", {"time": 1}),), repetition=Repetition(trials=1))
+    return store.begin_fleet_study(FleetPlan(plan, (FleetHost("web-1", "g"),)), by_workers=True)
+
+
+def only(store: Store, study: FleetStudy) -> HostRun:
+    (found,) = store.host_runs_of(study.id)
+    return found
+
+
+def jobs(url: ServerUrl) -> int:
+    with psycopg.connect(url.for_libpq) as connection:
+        row = connection.execute("SELECT count(*) FROM benchwright_queue.procrastinate_jobs").fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def alive(store: Store) -> int:
+    with store.database.reading() as connection:
+        return workers_alive(connection)
+
+
+def ended(store: Store, run: str, plan: Plan, state: State, reason: str) -> Iterator[Event]:
+    """Record a run that measured nothing."""
+    with store.recorder(run) as recorder:
+        for event in (RunStarted(run, plan, now()), RunEnded(run, state, reason)):
+            recorder.record(event)
+            yield event
+
+
+def made_worker(store: Store, queue: JobQueue, run: Run) -> FleetWorker:
+    def attach(_run: str, _control: Control) -> Generator[Event]:
+        raise AssertionError
+        yield
+
+    numbers = iter(range(1, 100))
+    services = CarrierServices(store, run, attach, lambda: f"20261120-141530-{next(numbers):04}")
+    return FleetWorker(services, queue, lambda _hosts: None, WorkerOptions())
+
+
+@contextmanager
+def at_work(worker: FleetWorker) -> Iterator[None]:
+    thread = threading.Thread(target=worker.run)
+    thread.start()
+    try:
+        yield
+    finally:
+        worker.stop()
+        thread.join()
+
+
+def test_a_stopped_worker_puts_its_job_back(store: Store, queue: JobQueue, study: FleetStudy, url: ServerUrl) -> None:
+    worker = made_worker(store, queue, lambda plan, run, _: (yield from ended(store, run, plan, State.DONE, "")))
+    worker._release(study)
+    assert jobs(url) == 1
+    worker.stop()
+    worker._handle(HostRunJob(study.id, 1, only(store, study).epoch))
+    assert only(store, study).state is HostRunState.READY
+    assert jobs(url) == 2
+
+
+def test_a_host_that_was_not_reached_is_left_to_other_workers(
+    store: Store, queue: JobQueue, study: FleetStudy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.fleet.host_run.CONNECT_RETRY", -1.0)
+    monkeypatch.setattr(fleet_worker, "PASS_ON", -1.0)
+    tried: list[str] = []
+
+    def run(plan: Plan, run: str, _control: Control) -> Generator[Event]:
+        tried.append(run)
+        yield from ended(store, run, plan, State.FAILED, "web-1: host key not accepted")
+
+    def handled(worker: FleetWorker) -> HostRun:
+        worker._release(store.find_fleet_study(study.id))
+        worker._handle(HostRunJob(study.id, 1, only(store, study).epoch))
+        return only(store, study)
+
+    worker, other = (made_worker(store, queue, run) for _ in range(2))
+    assert handled(worker).attempts == len(tried) == 1
+    for _ in range(fleet_worker.MOST_PASSES):
+        worker._released(study)
+        assert handled(worker).attempts == len(tried) == 1
+    assert handled(other).attempts == len(tried) == 2
+    assert handled(worker).state is HostRunState.FAILED
+    assert [run.id for run in store.runs()] == [only(store, study).run] == [tried[-1]]
+
+
+def test_a_study_is_stopped_on_a_worker(
+    store: Store, queue: JobQueue, study: FleetStudy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fleet_worker, "LOOK_EVERY", 0.1)
+    begun = threading.Event()
+
+    def run(plan: Plan, run: str, control: Control) -> Generator[Event]:
+        begun.set()
+        control.wait(30.0)
+        state, reason = (State.PARTIAL, "stopped") if control.stopped else (State.DONE, "")
+        yield from ended(store, run, plan, state, reason)
+
+    with at_work(made_worker(store, queue, run)):
+        assert begun.wait(30.0)
+        assert alive(store) == 1
+        assert store.end_fleet_study(study.id, stop=True).stopped is not None
+        until(lambda: store.find_fleet_study(study.id).over)
+    found = only(store, study)
+    assert (found.state, found.reason) == (HostRunState.FAILED, "stopped")
+    assert alive(store) == 0
+
+
+def test_a_worker_that_just_reached_the_library_judges_no_other(
+    store: Store, queue: JobQueue, study: FleetStudy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.store.host_runs.START_TIMEOUT", -1.0)  # as after an outage of the library
+    worker = made_worker(store, queue, lambda plan, run, _: (yield from ended(store, run, plan, State.DONE, "")))
+    store.start_host_runs(study, lambda waiting, _under_way, _plan: list(waiting), "ann@desk (process 1)")
+    worker._release(study)
+    assert only(store, study).state is HostRunState.RUNNING
+    monkeypatch.setattr(fleet_worker, "SEEN_FOR", 0.0)
+    worker._release(study)
+    worker._release(study)
+    assert only(store, study).state is not HostRunState.RUNNING
+
+
+def test_a_library_in_a_file_has_no_workers(tmp_path: Path) -> None:
+    from app.services import Workstation
+    from app.store.errors import StoreError
+
+    workstation = Workstation(tmp_path / "library.db", tmp_path / "hosts.toml")
+    with pytest.raises(StoreError, match="is a file: workers share one in PostgreSQL"):
+        workstation.workers_alive()
