@@ -126,7 +126,7 @@ def _begun(
         with closing(services.run(study.plan.plan_of(one), one.run, control)) as events:
             for event in events:
                 if isinstance(event, RunStarted):
-                    _once_reached(partial(services.store.confirm_host_run, study.id, one), control)
+                    _confirm(services.store, study, one, control)
                 outcome.note(event)
                 yield event
     except TakenOverError:
@@ -134,6 +134,19 @@ def _begun(
             if not outcome.measured and not services.store.fleet_studies_of(one.run):
                 services.store.delete(one.run)
         raise
+
+
+def _confirm(store: Store, study: FleetStudy, one: HostRun, control: Control) -> None:
+    """Detach the run of a host-run that was released, as another process attaches it.
+
+    Raises TakenOverError if another run was started.
+    """
+    try:
+        _once_reached(partial(store.confirm_host_run, study.id, one), control)
+    except TakenOverError:
+        if not _once_reached(partial(store.fleet_studies_of, one.run), control):
+            raise
+        control.detach()
 
 
 def _noted(events: Generator[Event], outcome: _Outcome) -> Generator[Event]:
@@ -145,13 +158,15 @@ def _noted(events: Generator[Event], outcome: _Outcome) -> Generator[Event]:
 
 def _settle(store: Store, study: FleetStudy, one: HostRun, outcome: _Outcome, error: BenchwrightError | None) -> None:
     reason = outcome.reason if error is None else str(error)
+    elsewhere = type(error) in {HostInUseError, StoreError}  # another process has the run, or it has ended
+    attempts = one.attempts + (not elsewhere)
+    attach_again = elsewhere or one.attempts <= study.plan.retries
     if outcome.state is State.DONE:
         store.settle_host_run(study.id, one, HostRunState.DONE, reason=reason)
     elif outcome.stopped and error is None:
         store.settle_host_run(study.id, uncounted(one), HostRunState.WAITING, reason=reason)
-    elif outcome.attached and (isinstance(error, HostInUseError) or _may_attach(study, one, error)):
-        counted = one if isinstance(error, HostInUseError) else replace(one, attempts=one.attempts + 1)
-        store.leave_host_run(study.id, counted, reason)  # its run stays detached, or is recorded; release() returns it
+    elif outcome.attached and isinstance(error, ConnectError | StoreError | HostInUseError) and attach_again:
+        store.leave_host_run(study.id, replace(one, attempts=attempts), reason)  # release() returns it, or settles it
     elif isinstance(error, HostInUseError):
         store.settle_host_run(study.id, uncounted(one), HostRunState.WAITING, reason=reason, wait=IN_USE_RETRY)
     elif not outcome.measured and one.attempts <= study.plan.retries and _may_pass(outcome, error):
@@ -166,11 +181,6 @@ def _settle(store: Store, study: FleetStudy, one: HostRun, outcome: _Outcome, er
 def uncounted(one: HostRun) -> HostRun:
     """Return a host-run whose last attempt does not count as one to connect."""
     return replace(one, attempts=max(0, one.attempts - 1))
-
-
-def _may_attach(study: FleetStudy, one: HostRun, error: BenchwrightError | None) -> bool:
-    """Return whether attaching again may help: the host was not reached, or another process has the run."""
-    return isinstance(error, ConnectError | StoreError) and one.attempts <= study.plan.retries
 
 
 def _may_pass(outcome: _Outcome, error: BenchwrightError | None) -> bool:

@@ -140,7 +140,13 @@ class FleetWorker:
         return moment - self._reached_since >= SEEN_FOR
 
     def _handle(self, job: "HostRunJob") -> None:
-        """Carry the host-run of a job, unless another worker has it."""
+        """Carry the host-run of a job, unless another worker has it.
+
+        This worker has it if others took it for lost while the library was out of reach: it is settled by its run then.
+        """
+        with self._lock:
+            if (job.study, job.number) in self._controls:
+                return
         claimed = self._claimed(job)
         if claimed is None:
             return
