@@ -3,12 +3,13 @@
 import threading
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import psycopg
 import pytest
 
-from app.events import Event, RunEnded, RunStarted, State
+from app.events import Event, RunDetached, RunEnded, RunStarted, State
 from app.fleet import worker as fleet_worker
 from app.fleet.host_run import CarrierServices
 from app.fleet.job_queue import HostRunJob, JobQueue
@@ -17,6 +18,7 @@ from app.fleet_study import FleetHost, FleetPlan, FleetStudy, HostRun, HostRunSt
 from app.library_location import ServerUrl
 from app.plans.plan import Plan, Repetition, make_step
 from app.runs.control import Control
+from app.store import host_runs
 from app.store.store import Store
 from app.store.workers import workers_alive
 from app.timestamps import now
@@ -64,7 +66,7 @@ def alive(store: Store) -> int:
         return workers_alive(connection)
 
 
-def ended(store: Store, run: str, plan: Plan, state: State, reason: str) -> Iterator[Event]:
+def ended(store: Store, run: str, plan: Plan, state: State, reason: str) -> Generator[Event]:
     """Record a run that measured nothing."""
     with store.recorder(run) as recorder:
         for event in (RunStarted(run, plan, now()), RunEnded(run, state, reason)):
@@ -94,7 +96,7 @@ def at_work(worker: FleetWorker) -> Iterator[None]:
 
 
 def test_a_stopped_worker_puts_its_job_back(store: Store, queue: JobQueue, study: FleetStudy, url: ServerUrl) -> None:
-    worker = made_worker(store, queue, lambda plan, run, _: (yield from ended(store, run, plan, State.DONE, "")))
+    worker = made_worker(store, queue, lambda plan, run, _: ended(store, run, plan, State.DONE, ""))
     worker._release(study)
     assert jobs(url) == 1
     worker.stop()
@@ -129,6 +131,32 @@ def test_a_host_that_was_not_reached_is_left_to_other_workers(
     assert [run.id for run in store.runs()] == [only(store, study).run] == [tried[-1]]
 
 
+def test_a_host_run_that_was_released_while_it_began_is_detached_for_another(
+    store: Store, queue: JobQueue, study: FleetStudy
+) -> None:
+    seen: list[bool] = []
+
+    def run(plan: Plan, run: str, control: Control) -> Generator[Event]:
+        with store.recorder(run) as recorder:
+            recorder.record(RunStarted(run, plan, now()))
+            with store.database.writing() as connection:  # as release() of another worker does after an outage
+                found = only(store, study)
+                host_runs.write(connection, study.id, replace(found, epoch=found.epoch + 1, worker=""))
+            worker._handle(HostRunJob(study.id, 1, found.epoch + 1))  # which this worker carries
+            yield RunStarted(run, plan, now())
+            seen.append(control.detached)
+            recorder.record(RunDetached(run))
+            yield RunDetached(run)
+
+    worker = made_worker(store, queue, run)
+    worker._release(study)
+    worker._handle(HostRunJob(study.id, 1, only(store, study).epoch))
+    assert seen == [True]
+    found = only(store, study)
+    assert (found.state, found.worker) == (HostRunState.RUNNING, "")
+    assert [one.id for one in store.runs()] == [found.run]
+
+
 def test_a_study_is_stopped_on_a_worker(
     store: Store, queue: JobQueue, study: FleetStudy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -155,7 +183,7 @@ def test_a_worker_that_just_reached_the_library_judges_no_other(
     store: Store, queue: JobQueue, study: FleetStudy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("app.store.host_runs.START_TIMEOUT", -1.0)  # as after an outage of the library
-    worker = made_worker(store, queue, lambda plan, run, _: (yield from ended(store, run, plan, State.DONE, "")))
+    worker = made_worker(store, queue, lambda plan, run, _: ended(store, run, plan, State.DONE, ""))
     store.start_host_runs(study, lambda waiting, _under_way, _plan: list(waiting), "ann@desk (process 1)")
     worker._release(study)
     assert only(store, study).state is HostRunState.RUNNING
