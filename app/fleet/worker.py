@@ -22,7 +22,7 @@ from app.fleet_study import FleetHost, FleetStudy, HostRun, HostRunState
 from app.runs.control import Control
 from app.store import host_runs
 from app.store.errors import StoreBusyError, StoreError, StoreLostError, TakenOverError
-from app.store.ownership import HEARTBEAT
+from app.store.ownership import HEARTBEAT, HEARTBEAT_TIMEOUT
 from suites.errors import BenchwrightError
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ RETRY_AFTER = 2.0
 SEEN_FOR = 2 * HEARTBEAT + LOOK_EVERY
 """Seconds for which a worker has to reach the library before it judges that others ended.
 
-After an outage of the library nobody has a recent heartbeat in it.
+After an outage of HEARTBEAT_TIMEOUT nobody has a recent heartbeat in the library.
 """
 
 PASS_ON, MOST_PASSES = 5.0, 3
@@ -135,7 +135,7 @@ class FleetWorker:
     def _has_reached(self) -> bool:
         """Note that the library was reached; return whether it was for SEEN_FOR, without an outage."""
         moment = time.monotonic()
-        if moment - self._reached > SEEN_FOR:
+        if moment - self._reached > HEARTBEAT_TIMEOUT - HEARTBEAT:
             self._reached_since = moment
         return moment - self._reached_since >= SEEN_FOR
 
