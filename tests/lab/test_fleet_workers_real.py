@@ -337,6 +337,17 @@ def test_a_worker_that_is_ended_detaches(study: Study) -> None:
     study.prove()
 
 
+def test_a_worker_is_ended_while_the_database_is_down(study: Study) -> None:
+    ended, _, _ = study.start_workers(3)
+    study.until(lambda: study.measures(ended))
+    study.server.kill()
+    time.sleep(3.0)
+    ended.signal(signal.SIGTERM)
+    assert ended.wait(60) == 0
+    study.server.start()
+    study.prove()
+
+
 def test_every_job_is_delivered_twice(study: Study) -> None:
     for _ in range(2):
         computer = study.computer()
