@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from app.fleet.results import results_lines
 from app.fleet_study import FleetHost, FleetLimits, FleetPlan, HostRunState
 from app.plans.plan import Plan, Repetition, Step, make_step
 from app.services import Workstation
@@ -68,7 +69,7 @@ def test_staged_hosts_are_found_and_named(tmp_path: Path, lab_keys: LabKeys, cou
     assert len(workstation.runs()) == count
     found = workstation.fleet_results(study.id)
     lemons = {(one.host, one.step) for one in found.search.lemons}
-    assert lemons == {*((host, "sysbench-cpu") for host in slowed), (delayed, "ping")}
+    assert lemons == {*((host, "sysbench-cpu") for host in slowed), (delayed, "ping")}, results_lines(found)
     for host in slowed:
         assert "cgroup CPU quota: 0.048; others: 0.08" in workstation.lemon_ticket(study.id, host)
     departing = {one.host: one.facts for group in workstation.fleet_sameness(study.id) for one in group.departures}
