@@ -46,6 +46,7 @@ TOPICS = {
     "inventory": "Inventory, groups and sameness",
     "queue": "Queue",
     "fleet": "Fleet studies",
+    "workers": "Workers",
     "survival": "Interrupted runs",
     "sessions": "Sessions",
     "sample-size": "Sample size",
