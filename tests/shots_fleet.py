@@ -1,5 +1,7 @@
 """Pictures of the page Fleet: empty, with the board of 60 hosts, filtered, and with what is asked."""
 
+from collections.abc import Callable
+
 from PySide6.QtWidgets import QWidget
 
 from app.hosts.hosts import HostEntry
@@ -7,8 +9,10 @@ from app.plans.plan import Plan, make_step
 from tests.shot_stage import Shot, Stage, opened
 from tests.widgets.fleet_studies import study_under_way
 from widgets.fleet.fleet_page import FleetPage
+from widgets.fleet.hosts_question import HostsQuestion
 from widgets.fleet.study_dialog import StudyDialog
 from widgets.main_window import MainWindow
+from widgets.parts.dialogs import QuestionDialog
 
 NAMES = [f"{group}-{number:02}" for group in ("c7i", "c7a") for number in range(1, 21)]
 
@@ -47,9 +51,29 @@ def _new_study(stage: Stage) -> QWidget:
     return dialog or window
 
 
+def _asked(stage: Stage, kind: type[QuestionDialog], ask: Callable[[FleetPage], object]) -> QWidget:
+    window, page = _opened(stage)
+    ask(page)
+    return next((found for found in page.findChildren(kind) if found.isVisible()), window)
+
+
+def _stop(stage: Stage) -> QWidget:
+    return _asked(stage, QuestionDialog, lambda page: page.ask_to_stop(page.feed.study))
+
+
+def _replaced(stage: Stage) -> QWidget:
+    dialog = _asked(stage, HostsQuestion, lambda page: page.actions_of_fleet.replace.trigger())
+    if isinstance(dialog, HostsQuestion):
+        dialog.words.setText("nowhere-1")
+        stage.settle(lambda: bool(dialog.found.label.text()))
+    return dialog
+
+
 SHOTS: list[Shot] = [
     ("fleet-empty", _empty),
     ("fleet-board", _board),
     ("fleet-filtered", _filtered),
     ("fleet-new", _new_study),
+    ("fleet-stop", _stop),
+    ("fleet-replace", _replaced),
 ]
