@@ -10,9 +10,11 @@ from pytestqt.qtbot import QtBot
 
 from app.services import Workstation
 from tests.suites.captured_outputs import DATA
+from tests.widgets.fleet_studies import begin, fleet_plan
 from tests.widgets.library_runs import copied_library
 from widgets import jobs
 from widgets.compare.compare_page import ComparePage
+from widgets.fleet.fleet_page import FleetPage
 from widgets.hosts.hosts_page import HostsPage
 from widgets.investigations.investigation_page import InvestigationPage
 from widgets.library.library_page import LibraryPage
@@ -40,7 +42,8 @@ def _reached(page: QWidget) -> list[QWidget]:
 
 
 @pytest.mark.parametrize(
-    "room", [PageName.HOSTS, PageName.LIBRARY, PageName.COMPARE, PageName.JUDGE, PageName.INVESTIGATIONS]
+    "room",
+    [PageName.HOSTS, PageName.LIBRARY, PageName.COMPARE, PageName.FLEET, PageName.JUDGE, PageName.INVESTIGATIONS],
 )
 def test_tab_reaches_every_button_of_a_page_and_begins_at_its_table(
     qtbot: QtBot, keep: Keep, workstation: Workstation, room: PageName
@@ -53,6 +56,8 @@ def test_tab_reaches_every_button_of_a_page_and_begins_at_its_table(
     window.activateWindow()
     if room is PageName.COMPARE:
         window.pages.compare([run.id for run in workstation.runs()[:2]])
+    if room is PageName.FLEET:
+        begin(workstation, fleet_plan(6))
     if room is PageName.JUDGE:
         window.pages.judge([DATA / "sysbench/1.0.20/fileio_rndrd.stdout"])
     if room is PageName.INVESTIGATIONS:
@@ -60,10 +65,13 @@ def test_tab_reaches_every_button_of_a_page_and_begins_at_its_table(
         entries = [workstation.entry_of([run.id], "") for run in workstation.runs()[:2]]
         workstation.change_investigation(made.id, lambda one: one.added(entries))
     page = window.show_page(room)
-    assert isinstance(page, HostsPage | LibraryPage | ComparePage | JudgePage | InvestigationPage)
+    assert isinstance(page, HostsPage | LibraryPage | ComparePage | FleetPage | JudgePage | InvestigationPage)
     qtbot.waitUntil(lambda: not jobs.running())
     page.take_focus()
-    table = page.list if isinstance(page, InvestigationPage) else page.table
+    if isinstance(page, FleetPage):
+        table: QWidget = page.board.table
+    else:
+        table = page.list if isinstance(page, InvestigationPage) else page.table
     qtbot.waitUntil(table.hasFocus)
     buttons = {one for one in page.findChildren(QPushButton) if one.isVisible() and one.isEnabled()}
     assert buttons, "the page offers something"

@@ -61,7 +61,7 @@ class FleetActions(QObject):
         failed = study.counts.get(HostRunState.FAILED, 0) > 0
         offer(self.retry_failed, failed, "Run every failed host again", "No host has failed")
         offer(self.add, True, "Measure more hosts in the sessions that are not over", "")
-        offer(self.end, open_, "Skip what waits; hosts under way continue", "The study has ended")
+        offer(self.end, open_, "Skip what waits, and stop or continue what is under way", "The study has ended")
         self.show_chosen(chosen)
 
     def show_chosen(self, chosen: Sequence[BoardRow]) -> None:

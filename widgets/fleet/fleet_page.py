@@ -20,12 +20,13 @@ from widgets.fleet.fleet_runs import FleetRuns
 from widgets.fleet.hosts_question import HostsQuestion
 from widgets.fleet.study_dialog import StudyDialog
 from widgets.fleet.study_draft import StudyDraft
+from widgets.fleet.study_questions import ask_to_end, ask_to_stop
 from widgets.fleet.study_table import StudyTable
 from widgets.jobs import BackgroundJob
 from widgets.page import PAGE_MARGINS, Page, PageName, page_title
 from widgets.parts.boxes import column_in, fill, in_column, in_row
 from widgets.parts.controls import push_button
-from widgets.parts.dialogs import QuestionDialog, opened
+from widgets.parts.dialogs import opened
 from widgets.parts.empty_state import EmptyState
 from widgets.parts.layouts import remember_splitter
 from widgets.parts.notice import Notice
@@ -62,7 +63,6 @@ class FleetPage(Page):
         self._clock.timeout.connect(self.refresh)
         self._connect()
         self._arrange()
-        self.begin_at(self.board.table)
 
     # Called by the window
 
@@ -71,6 +71,11 @@ class FleetPage(Page):
         self.notice.hide()
         self._clock.start()
         self.refresh()
+
+    def take_focus(self) -> None:
+        """Focus the board, or the button of an empty page."""
+        empty = self.empty.button if self._stack.currentWidget() is self.empty else None
+        (empty or self.board.table).setFocus()
 
     def show_study(self, study: str) -> None:
         """Select a study."""
@@ -169,31 +174,21 @@ class FleetPage(Page):
     def ask_to_stop(self, study: str) -> None:
         """Show a study that this window runs, and ask whether to stop or detach it."""
         self.show_study(study)
-        question = QuestionDialog(
-            "Stop the fleet study?",
-            "Stop: the hosts under way end, and what they measured is stored. Detach: their trials continue without "
-            "this window. Resume continues the study either way.",
-            "Stop",
-            self,
-            decline_text="Keep running",
-        )
-        question.add_extra_button("Detach", lambda: self.runs.detach(study))
-        question.accepted.connect(lambda: self.runs.stop(study))
-        opened(question)
+        ask_to_stop(self, lambda: self.runs.stop(study), lambda: self.runs.detach(study))
 
     def _ask_to_stop(self) -> None:
         if (study := self._study) is not None:
             self.ask_to_stop(study.id)
 
     def _ask_to_end(self) -> None:
-        if (study := self._study) is None:
-            return
-        question = QuestionDialog(
-            f"End {study.name}?", "What waits is skipped. Hosts under way continue, and what was measured is kept.",
-            "End study", self,
-        )  # fmt: skip
-        question.accepted.connect(lambda: self._change(lambda: self.workstation.end_fleet_study(study.id)))
-        opened(question)
+        if (study := self._study) is not None:
+            end = self.workstation.end_fleet_study
+            ask_to_end(
+                self,
+                study.name,
+                lambda: self._change(lambda: end(study.id)),
+                lambda: self._change(lambda: end(study.id, stop=True), lambda: self.runs.stop(study.id)),
+            )
 
     def _retry_failed(self) -> None:
         self._retry([])
