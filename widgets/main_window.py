@@ -337,7 +337,7 @@ class MainWindow(QMainWindow):
             self.status_line.show_message(self._messages.get(self.front, "") if self.front is not None else "")
 
     def _is_measuring(self) -> bool:
-        return self.pages.live is not None and self.pages.live.running
+        return self.fleet_runs.running or (self.pages.live is not None and self.pages.live.running)
 
     def _is_under_way(self, series: SessionSeries) -> bool:
         """Return whether a session of `series` runs or waits; that of a new series is known by its plan alone."""

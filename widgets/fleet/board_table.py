@@ -96,6 +96,7 @@ class BoardTable(Table[BoardRow]):
         )
         self.setItemDelegate(_BoardDelegate(self))
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
+        self.horizontalHeader().setSortIndicatorClearable(True)  # the third click: failed hosts and outliers first
 
     def column_at(self, index: Index) -> str:
         """Return the name of the column of a cell."""

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from typing import TypeVar
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QDialog, QPushButton
 from pytestqt.modeltest import ModelTester
 from pytestqt.qtbot import QtBot
@@ -86,6 +87,21 @@ def test_failed_hosts_and_outliers_are_first(page: FleetPage, qtmodeltester: Mod
     assert "1 failed" in page.board.counts.text()
     assert page.board.progress.value() == 48
     qtmodeltester.check(page.board.table.content)
+
+
+def test_the_third_click_on_a_head_shows_the_odd_hosts_first_again(page: FleetPage) -> None:
+    table, head = page.board.table, page.board.table.horizontalHeader()
+    order = [row.title for row in table.content.shown]
+    column = next(number for number, each in enumerate(table.content.columns) if each.name == "Median")
+    at = QPoint(head.sectionViewportPosition(column) + 20, head.height() // 2)
+    shown = []
+    for _ in range(3):
+        QTest.mouseClick(head.viewport(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, at)
+        shown.append([row.title for row in table.content.shown])
+    values = {row.title: row.value or 0.0 for row in table.content.shown}
+    assert shown[0] == sorted(shown[0], key=values.__getitem__)
+    assert shown[1] == sorted(shown[1], key=values.__getitem__, reverse=True)
+    assert shown[2] == order
 
 
 def test_the_filter_takes_words_of_state_group_and_outlier(page: FleetPage) -> None:
