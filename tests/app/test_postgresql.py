@@ -28,6 +28,7 @@ from app.events import (
     State,
     TrialStarted,
 )
+from app.fleet_study import HostRunState
 from app.library_location import LocationError, ServerUrl, location_of
 from app.services import Workstation
 from app.store import ownership, schema
@@ -40,6 +41,7 @@ from app.store.run_transfer import Exported
 from app.store.store import Store
 from suites.vocab import Sample
 from tests.app import run_events
+from tests.app.fleet import studies
 from tests.app.stores import RUN, execute, library_on, opened, postgresql, record, url
 from tests.app.stores import store_on_server as store
 from tests.app.test_store_crash import SCRIPT
@@ -533,6 +535,20 @@ def test_an_older_library_is_upgraded_by_its_owner_only(postgresql: Server, url:
     assert list(store.complete_summaries()) == []
     for writer in opened(location_of(postgresql.url(name, "another_writer"))):
         assert writer.unlock([RUN]) == [RUN]  # the new table, too
+
+
+def test_a_writer_runs_fleet_studies(postgresql: Server, url: ServerUrl, store: Store) -> None:
+    store.runs()
+    name = url.url.rpartition("/")[2]
+    postgresql.execute(ROLES_SQL, name)
+    with suppress(Exception):
+        postgresql.execute("DROP ROLE fleet_writer")
+    postgresql.execute("CREATE ROLE fleet_writer LOGIN IN ROLE benchwright_writer")
+    for writer in opened(location_of(postgresql.url(name, "fleet_writer"))):
+        study = writer.begin_fleet_study(studies.fleet_plan(studies.numbered(2)), by_workers=False)
+        (one, _) = writer.start_host_runs(study, lambda waiting, _under_way, _plan: list(waiting), "desk")
+        writer.settle_host_run(study.id, one, HostRunState.DONE, reason="")
+    assert store.find_fleet_study(study.id).counts == {HostRunState.DONE: 1, HostRunState.RUNNING: 1}
 
 
 # Transfers
