@@ -11,9 +11,9 @@ FEWEST_PER_GROUP = 6
 scale; with three others, the same error needs five times the distance (simulated for this project)."""
 
 LEVEL_TAIL, SPREAD_TAIL = 4, 6
-"""Degrees of freedom of Student's t as the reference of levels and of spreads. A normal reference claims a lemon in 76 %
-of clean fleets of 100 hosts whose effects have tails as of t3; with t3 itself, of 50 hosts one that is 40 % slower is
-missed at a CoV of 4 % (simulated for this project, and staged)."""
+"""Degrees of freedom of Student's t as the reference of levels and of spreads. A normal reference claims a lemon in
+76 % of clean fleets of 100 hosts whose effects have tails as of t3; with t3 itself, of 50 hosts one that is 40 % slower
+is missed at a CoV of 4 % (simulated for this project, and staged)."""
 
 WINSORISED = 0.3
 """Share of the other hosts, the farthest from their median, that count as no farther than the rest: so many may be
