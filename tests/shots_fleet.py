@@ -6,11 +6,13 @@ from PySide6.QtWidgets import QWidget
 
 from app.hosts.hosts import HostEntry
 from app.plans.plan import Plan, make_step
+from app.questions import HostKeyQuestion
 from tests.shot_stage import Shot, Stage, opened
 from tests.widgets.fleet_studies import study_under_way
 from widgets.fleet.fleet_page import FleetPage
 from widgets.fleet.hosts_question import HostsQuestion
 from widgets.fleet.study_dialog import StudyDialog
+from widgets.host_keys_dialog import HostKeysDialog, HostKeysQuestion
 from widgets.main_window import MainWindow
 from widgets.parts.dialogs import QuestionDialog
 
@@ -69,6 +71,16 @@ def _replaced(stage: Stage) -> QWidget:
     return dialog
 
 
+def _keys(stage: Stage) -> QWidget:
+    keys = [
+        HostKeyQuestion(name, f"192.0.2.{at}", 22, "ssh-ed25519", f"SHA256:{name:x<43}", "known_hosts")
+        for at, name in enumerate(NAMES, 1)
+    ]
+    dialog = stage.keep(HostKeysDialog(HostKeysQuestion(tuple(keys))))
+    dialog.show()
+    return dialog
+
+
 SHOTS: list[Shot] = [
     ("fleet-empty", _empty),
     ("fleet-board", _board),
@@ -76,4 +88,5 @@ SHOTS: list[Shot] = [
     ("fleet-new", _new_study),
     ("fleet-stop", _stop),
     ("fleet-replace", _replaced),
+    ("fleet-host-keys", _keys),
 ]

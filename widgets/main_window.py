@@ -61,7 +61,7 @@ class MainWindow(QMainWindow):
         self.asker = WindowAsker(self)
         self.undo = UndoStack(self)
         self.digests = LibraryDigests(workstation, self)
-        self.fleet_runs = FleetRuns(workstation, self.asker, self)
+        self.fleet_runs = FleetRuns(workstation, self.asker, self, self.asker.host_keys)
         self.pages = Pages(workstation, self.asker, self, self.undo, self.digests)
         self.closing = CloseGuard(self, lambda: self.pages.live, self.fleet_runs, self._show_waiting)
         self._typed = TextGuard(self, lambda: self.pages.investigations, self._stay_open)

@@ -2,6 +2,7 @@
 
 import threading
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
@@ -9,14 +10,15 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from app.questions import Asker, ConsentQuestion, HostKeyQuestion, LocalProgramQuestion, LossQuestion, SecretQuestion
 from widgets import jobs
+from widgets.host_keys_dialog import HostKeysDialog, HostKeysQuestion
 from widgets.question_dialogs import ConsentDialog, HostKeyDialog, LocalProgramDialog, LossDialog, SecretDialog
 
 POLL_INTERVAL = 0.1
 """Seconds between checks of a waiting worker thread for the cancellation of its job."""
 
 
-Question = HostKeyQuestion | SecretQuestion | LocalProgramQuestion | LossQuestion | ConsentQuestion
-Dialog = HostKeyDialog | SecretDialog | LocalProgramDialog | LossDialog | ConsentDialog
+Question = HostKeyQuestion | HostKeysQuestion | SecretQuestion | LocalProgramQuestion | LossQuestion | ConsentQuestion
+Dialog = HostKeyDialog | HostKeysDialog | SecretDialog | LocalProgramDialog | LossDialog | ConsentDialog
 
 
 @dataclass(slots=True, eq=False)
@@ -57,6 +59,10 @@ class WindowAsker(QObject, Asker):
     def host_key(self, question: HostKeyQuestion) -> bool:
         """Return whether the user trusts the key. Blocks the worker thread."""
         return self._ask(question).accepted
+
+    def host_keys(self, keys: Sequence[HostKeyQuestion]) -> bool:
+        """Return whether the user trusts all of the keys. Blocks the worker thread."""
+        return self._ask(HostKeysQuestion(tuple(keys))).accepted
 
     def secret(self, question: SecretQuestion) -> str | None:
         """Return the user's input, or None if declined. Blocks the worker thread."""
@@ -154,6 +160,8 @@ class WindowAsker(QObject, Asker):
 def _about(question: Question) -> tuple[str, ...]:
     if isinstance(question, ConsentQuestion):
         return (question.plan,)
+    if isinstance(question, HostKeysQuestion):
+        return tuple(key.host for key in question.keys)
     via = question.via if isinstance(question, HostKeyQuestion) else None
     return (question.host, *filter(None, (via,)))
 
@@ -161,6 +169,8 @@ def _about(question: Question) -> tuple[str, ...]:
 def _dialog(question: Question, parent: QWidget) -> Dialog:
     if isinstance(question, HostKeyQuestion):
         return HostKeyDialog(question, parent)
+    if isinstance(question, HostKeysQuestion):
+        return HostKeysDialog(question, parent)
     if isinstance(question, SecretQuestion):
         return SecretDialog(question, parent)
     if isinstance(question, LossQuestion):

@@ -1,7 +1,7 @@
 """The fleet studies that this window runs, side by side, each in a background job."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -9,11 +9,12 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.fleet.progress import remaining_seconds
 from app.fleet_study import FleetStudy
-from app.questions import Asker
+from app.hosts.hosts import HostsError
+from app.questions import Asker, HostKeyQuestion
 from app.services import Workstation
 from app.timestamps import now
 from suites.errors import BenchwrightError
-from suites.quantities import duration_text
+from suites.quantities import count_text, duration_text
 from widgets.fleet.board_text import BoardHead, counts_text, study_title
 from widgets.jobs import BackgroundJob
 from widgets.run_strip import LineState, StripLine
@@ -23,6 +24,11 @@ if TYPE_CHECKING:
 
 LOOK_EVERY = 3000
 """Milliseconds between looks at the progress of the studies under way."""
+
+DEEPEST_JUMP = 4
+"""Questions about keys: that of a host is seen once those of its jump hosts are trusted."""
+
+KeysTrusted = Callable[[Sequence[HostKeyQuestion]], bool]
 
 KEY = "fleet-"
 """Prefix of the keys of studies in the strip."""
@@ -44,20 +50,43 @@ class _Request(Enum):
 class _StudyRun:
     """A study that a job runs. Its runner is made on the job's thread; a request before that is applied then."""
 
-    def __init__(self, workstation: Workstation, study: FleetStudy, asker: Asker) -> None:
+    def __init__(self, workstation: Workstation, study: FleetStudy, asker: Asker, trust: KeysTrusted) -> None:
         self.head = BoardHead(study, own=True)
-        self._workstation, self._asker = workstation, asker
+        self._workstation, self._asker, self._trust = workstation, asker, trust
         self._lock = threading.Lock()
         self._runner: FleetRunner | None = None
         self.request = _Request.NONE
 
     def run(self) -> FleetStudy:
         """Run the study on the calling thread."""
-        runner = self._workstation.fleet_runner(self.head.study.id, self._asker)
+        asker = self._trusting_asker()
+        runner = self._workstation.fleet_runner(self.head.study.id, asker)
         with self._lock:
             self._runner = runner
         self._apply()
         return runner.run()
+
+    def _trusting_asker(self) -> Asker:
+        """Return an asker that trusts the unknown keys of several hosts, after one question about all of them.
+
+        Raises HostsError if the user does not trust them. A single key is asked for when its host is connected to.
+        """
+        from app.hosts.host_keys import TrustingAsker
+
+        plan, trusted = self.head.study.plan, list[HostKeyQuestion]()
+        peers = (step.peer for step in plan.network_steps if step.peer is not None)
+        hosts = list(dict.fromkeys([*plan.by_name, *peers]))
+        for _ in range(DEEPEST_JUMP):
+            new = self._workstation.unknown_host_keys(hosts, trusted) if len(hosts) > 1 else []
+            if len(new) < 2:
+                break
+            if not self._trust(new):
+                raise HostsError(
+                    f"{count_text(len(new), 'host key')} not trusted: nothing was started.",
+                    "Compare them with those of the provider, then press Resume.",
+                )
+            trusted += new
+        return TrustingAsker(self._asker, trusted)
 
     def take(self, study: FleetStudy) -> None:
         """Take the study as it was at its end."""
@@ -83,9 +112,12 @@ class FleetRuns(QObject):
     ended = Signal(str, str)  # the title of a study, and its counts then
     failed = Signal(object)  # a BenchwrightError
 
-    def __init__(self, workstation: Workstation, asker: Asker, parent: QObject) -> None:
+    def __init__(
+        self, workstation: Workstation, asker: Asker, parent: QObject, trust: KeysTrusted = lambda _keys: False
+    ) -> None:
+        """`trust` asks whether to trust the unknown keys of several hosts."""
         super().__init__(parent)
-        self._workstation, self._asker = workstation, asker
+        self._workstation, self._asker, self._trust = workstation, asker, trust
         self._runs: dict[str, _StudyRun] = {}
         self._looking: BackgroundJob | None = None
         self._clock = QTimer(self, interval=LOOK_EVERY)
@@ -108,7 +140,7 @@ class FleetRuns(QObject):
         """Run a study, unless it is under way here or workers run it."""
         if study.by_workers or study.id in self._runs:
             return
-        made = self._runs[study.id] = _StudyRun(self._workstation, study, self._asker)
+        made = self._runs[study.id] = _StudyRun(self._workstation, study, self._asker, self._trust)
         job = BackgroundJob(made.run, self)
         job.start(made.take, self.failed, finished=lambda: self._end(study.id))
         self._clock.start()
