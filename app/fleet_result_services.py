@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from app.fleet.changes import FleetChanges
-    from app.fleet.facts import SeparatingFact
-    from app.fleet.lemons import TwoPopulations
+    from app.fleet.facts import LemonFact, SeparatingFact
+    from app.fleet.lemons import Lemon, TwoPopulations
     from app.fleet.planner import FleetRequest
     from app.fleet.proposals import Proposals
     from app.fleet.results import FleetResults
@@ -75,19 +75,26 @@ class FleetResultServices(FleetServices, ABC):
         return propose_from(self.fleet_results(word, [metric] if metric else ()), request, metric)
 
     def lemon_ticket(self, word: str, host: str, *, markdown: bool = False) -> str:
-        """Return the ticket text for an instance of a study that is an outlier. Raises FleetError for another one."""
+        """Return the ticket text for a lemon of a study. Raises FleetError for another instance."""
         from app.fleet.facts import differing_facts
         from app.fleet.lemon_ticket import lemon_ticket
         from app.fleet.study import FleetError
 
         found = self.fleet_results(word)
         own = [one for one in found.search.outliers if one.host == host]
-        if not own:
-            raise FleetError(f"{host} is no outlier of {found.study.id}.", "List them: benchwright fleet results")
+        if not any(one.is_worse for one in own):
+            raise FleetError(f"{host} is no lemon of {found.study.id}.", "List them: benchwright fleet results")
         hosts = found.study.plan.groups.get(own[0].group, ())
         stated = found.study.plan.by_name[host].attributes
         facts = differing_facts(host, self.fleet_facts(word, hosts))
         return lemon_ticket(own, stated.texts(), facts, markdown=markdown)
+
+    def outlier_facts(self, word: str, one: Lemon) -> list[LemonFact]:
+        """Return the facts in which an outlier of a study differs from the other hosts of its group."""
+        from app.fleet.facts import differing_facts
+
+        study = self._store.find_fleet_study(word)
+        return differing_facts(one.host, self.fleet_facts(study.id, study.plan.groups.get(one.group, ())))
 
     def fleet_changes(self, previous: str, current: str) -> FleetChanges:
         """Return what changed from one study to another, by the headline metrics of both."""

@@ -275,3 +275,8 @@ def _untested(families: Sequence[_Family], parts: Sequence[Sequence[Sequence[Hos
                 name, count = names[part[0].host], count_text(len(part), "instance")
                 where = "" if len(part) == len(family.scores[name]) else " on this level"
                 yield f"{family.one.title}, {name}: {count}{where}, a lemon needs {FEWEST_PER_GROUP}"
+
+
+def p_text(p: float) -> str:
+    """Return an adjusted p-value: ``p < 0.0001``."""
+    return "p < 0.0001" if p < 1e-4 else f"p = {p:.2g}"

@@ -44,13 +44,19 @@ class FleetLevel:
     def text(self) -> str:
         """The level as a line: ``instance: CoV 3.1 % (95 % CI 2.4 to 4.2 %), 61 % of the variance, n = 90``."""
         title = TITLES[self.name]
-        if self.cov is None or self.low is None or self.high is None:
+        if self.cov is None:
             return f"{title}: not known, {self.reason}"
+        share = "" if self.share is None else f", {share_text(self.share)} of the variance"
+        return f"{title}: CoV {share_text(self.cov)} (95 % CI {self.interval_text}){share}, {count_text(self.n, title)}"
+
+    @property
+    def interval_text(self) -> str:
+        """The 95 % interval of the coefficient of variation, ``2.4 to 4.2 %``; empty where it is not known."""
+        if self.low is None or self.high is None:
+            return ""
         high = share_text(min(self.high, MOST_COV)).removesuffix(" %")
         above = "over " if self.high > MOST_COV else ""
-        ends = ends_text(share_text(self.low).removesuffix(" %"), f"{above}{high}", " %")
-        share = "" if self.share is None else f", {share_text(self.share)} of the variance"
-        return f"{title}: CoV {share_text(self.cov)} (95 % CI {ends}){share}, {count_text(self.n, title)}"
+        return ends_text(share_text(self.low).removesuffix(" %"), f"{above}{high}", " %")
 
 
 @dataclass(frozen=True, slots=True)

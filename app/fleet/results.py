@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from app.chart import Chart
 from app.comparison.estimates import Ratio
 from app.comparison.sentences import claim_text, interval_text
-from app.fleet.lemons import Lemon, LemonKind, LemonSearch, find_lemons
+from app.fleet.distances import FEWEST_PER_GROUP
+from app.fleet.lemons import Lemon, LemonKind, LemonSearch, find_lemons, p_text
 from app.fleet.levels import FleetLevels, fleet_levels
 from app.fleet.strips import group_strips, instance_strips
 from app.fleet.study import FleetError, FleetMetric
@@ -41,16 +42,26 @@ class FleetResults:
         """Return the outliers of a metric."""
         return tuple(each for each in self.search.outliers if (each.step, each.metric.name, each.labels) == one.key)
 
+    @property
+    def tested(self) -> Mapping[str, int]:
+        """The number of instances by group, of the groups with enough of them to find a lemon."""
+        found: dict[str, int] = {}
+        for one in self.metrics:
+            for group, hosts in one.groups.items():
+                if len(hosts) >= FEWEST_PER_GROUP:
+                    found[group] = max(len(hosts), found.get(group, 0))
+        return found
+
     def charts(self) -> list[Chart]:
         """Return for each metric the strips of its groups, then those of each group with a lemon."""
-        found = []
-        for one in self.metrics:
-            outliers = self.outliers_of(one)
-            found.append(group_strips(one, outliers))
-            groups = [group for group in one.groups if any(each.group == group for each in outliers)]
-            alone = list(one.groups) if len(one.groups) == 1 else []
-            found += [instance_strips(one, group, outliers) for group in groups or alone]
-        return found
+        return [chart for one in self.metrics for chart in self.charts_of(one)]
+
+    def charts_of(self, one: FleetMetric) -> list[Chart]:
+        """Return the strips of the groups of a metric, then those of each group with an outlier."""
+        outliers = self.outliers_of(one)
+        groups = [group for group in one.groups if any(each.group == group for each in outliers)]
+        alone = list(one.groups) if len(one.groups) == 1 else []
+        return [group_strips(one, outliers), *(instance_strips(one, group, outliers) for group in groups or alone)]
 
 
 def results_of(
@@ -137,6 +148,17 @@ def results_lines(found: FleetResults) -> list[str]:
     return lines
 
 
+def lemons_text(found: FleetResults) -> str:
+    """Return the lemons by name, ``2 lemons: web-3 (c5), web-9 (c5)``, or how many instances were tested."""
+    lemons = dict.fromkeys(f"{each.host} ({each.group})" for each in found.search.lemons)
+    if lemons:
+        return f"{count_text(len(lemons), 'lemon')}: {listed(tuple(lemons), MOST_NAMED)}"
+    if not (tested := found.tested):
+        return f"Not tested for lemons: a group needs {FEWEST_PER_GROUP} instances with results"
+    instances = count_text(sum(tested.values()), "instance")
+    return f"No lemon: {instances} tested in {count_text(len(tested), 'group')}"
+
+
 def outlier_text(one: Lemon) -> str:
     """Return an outlier in one line: ``web-3 (c5): 48 % lower (95 % CI …), IOPS, read of fio; p < 0.0001``."""
     ratio = Ratio(one.ratio, one.low, one.high)
@@ -146,8 +168,3 @@ def outlier_text(one: Lemon) -> str:
     else:
         claim = claim_text(ratio, one.metric)
     return f"{one.host} ({one.group}): {what}: {claim}; n = {one.trials}, {p_text(one.p_adjusted)}"
-
-
-def p_text(p: float) -> str:
-    """Return an adjusted p-value: ``p < 0.0001``."""
-    return "p < 0.0001" if p < 1e-4 else f"p = {p:.2g}"
