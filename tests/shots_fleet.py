@@ -1,4 +1,4 @@
-"""Pictures of the page Fleet: empty, with the board of 60 hosts, filtered, and with what is asked."""
+"""Pictures of the page Fleet: empty, with the board of 60 hosts, filtered, with results, and with what is asked."""
 
 from collections.abc import Callable
 
@@ -81,6 +81,14 @@ def _keys(stage: Stage) -> QWidget:
     return dialog
 
 
+def _results(stage: Stage) -> QWidget:
+    window, page = _opened(stage)
+    page.views.show_results()
+    stage.settle(lambda: bool(page.results.charts))
+    stage.settle()
+    return window
+
+
 SHOTS: list[Shot] = [
     ("fleet-empty", _empty),
     ("fleet-board", _board),
@@ -89,4 +97,5 @@ SHOTS: list[Shot] = [
     ("fleet-stop", _stop),
     ("fleet-replace", _replaced),
     ("fleet-host-keys", _keys),
+    ("fleet-results", _results),
 ]

@@ -374,6 +374,7 @@ class Pages:
 
         page = FleetPage(self._workstation, self._asker, self._undo, self._services.fleet_runs)
         page.show_run_requested.connect(self.show_run)
+        page.filter_requested.connect(self.show_filter)
         return page
 
     def _make_judge(self) -> Page:

@@ -64,7 +64,7 @@ def _column(number: int) -> TableColumn[RankRow]:
     )
 
 
-_GOALS = {
+GOALS = {
     "Highest value": RankingGoal.HIGHEST,
     "Cheapest that meets the threshold": RankingGoal.CHEAPEST,
     "Best price/performance": RankingGoal.PER_PRICE,
@@ -86,7 +86,7 @@ class RankForm(QWidget):
         set_tool_tip(self.metrics, "Several metrics give one score: the geometric mean of their ratios")
         self.weights = line_edit(placeholderText="equal, or iops=2, latency_p99=1")
         self.goal = QComboBox()
-        self.goal.addItems(list(_GOALS))
+        self.goal.addItems(list(GOALS))
         self.threshold = line_edit(placeholderText="none, or ≥ 20000 MB/s")
         self.limit = QLineEdit(placeholderText="none, or latency_p99 <= 1 ms")
         set_tool_tip(self.limit, "Of a sweep, the best point that meets the limit counts")
@@ -148,7 +148,7 @@ class RankForm(QWidget):
         typed = parse_pairs(part for part in self.prices.text().split(",") if part.strip())
         return RankingCriteria(
             {name: weights.get(name, 1.0) for _, name, _ in chosen},
-            _GOALS[self.goal.currentText()],
+            GOALS[self.goal.currentText()],
             self._threshold(),
             limit,
             one[2] if one is not None and limit is None else None,

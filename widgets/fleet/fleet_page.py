@@ -1,4 +1,4 @@
-"""Fleet page: the studies of the library, and the board of the selected one."""
+"""Fleet page: the studies of the library, and the board and the results of the selected one."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -18,10 +18,12 @@ from widgets.fleet.board_view import BoardView
 from widgets.fleet.fleet_actions import FleetActions
 from widgets.fleet.fleet_runs import FleetRuns
 from widgets.fleet.hosts_question import HostsQuestion
+from widgets.fleet.results_view import ResultsView
 from widgets.fleet.study_dialog import StudyDialog
 from widgets.fleet.study_draft import StudyDraft
 from widgets.fleet.study_questions import ask_to_end, ask_to_stop
 from widgets.fleet.study_table import StudyTable
+from widgets.fleet.study_views import StudyViews
 from widgets.jobs import BackgroundJob
 from widgets.page import PAGE_MARGINS, Page, PageName, page_title
 from widgets.parts.boxes import column_in, fill, in_column, in_row
@@ -41,9 +43,10 @@ PURPOSE = "One plan on every host of some groups."
 
 
 class FleetPage(Page):
-    """Studies at the left, the board of the selected one at the right."""
+    """Studies at the left, the board or the results of the selected one at the right."""
 
     show_run_requested = Signal(str)
+    filter_requested = Signal(str)  # a filter of the library
 
     def __init__(
         self, workstation: Workstation, asker: Asker, undo: UndoStack | None = None, runs: FleetRuns | None = None
@@ -53,6 +56,8 @@ class FleetPage(Page):
         self.runs = runs or FleetRuns(workstation, asker, self)
         self.actions_of_fleet = FleetActions(self)
         self.studies, self.board = StudyTable(), BoardView(self.actions_of_fleet)
+        self.results = ResultsView(workstation)
+        self.views = StudyViews(self.board, self.results, self.actions_of_fleet)
         self.feed = BoardFeed(workstation, self)
         self.notice, self.undo_bar = Notice(), UndoBar(self._undo)
         self.new_button = push_button("New study…", lambda _checked: self.new_study(), primary=True)
@@ -136,10 +141,12 @@ class FleetPage(Page):
             self.board.clear()
             self.actions_of_fleet.show_nothing()
             self.feed.show(name)
+            self.results.show_study(name)
 
     def _show_reading(self, reading: BoardReading) -> None:
         own = self.runs.runs(reading.board.study.id)
         self.board.show_reading(reading, own=own)
+        self.results.follow(reading.board.study)
         self.runs.take(replace(reading.head, own=own))
         self._offer()
 
@@ -257,6 +264,8 @@ class FleetPage(Page):
         self.board.figure_chosen.connect(self.feed.show_figure)
         self.board.table.moved.connect(self._offer)
         self.board.table.activated.connect(lambda _index: self._open_run())
+        self.results.filter_requested.connect(self.filter_requested)
+        self.results.status.connect(self.status)
         self.runs.changed.connect(self._offer)
         self.runs.failed.connect(self._show_error)
         self.runs.ended.connect(lambda: self.refresh() if self.isVisible() else None)
@@ -283,7 +292,7 @@ class FleetPage(Page):
         titles = in_column(page_title(PageName.FLEET), Text(PURPOSE, Tone.MUTED), spacing=SPACE[0])
         head = in_row((titles, 1), (self.new_button, 0, Qt.AlignmentFlag.AlignBottom))
         splitter = QSplitter(Qt.Orientation.Horizontal)
-        for part, share in ((self.studies, 1), (self.board, 4)):
+        for part, share in ((self.studies, 1), (self.views, 4)):
             splitter.addWidget(part)
             splitter.setStretchFactor(splitter.count() - 1, share)
         splitter.setChildrenCollapsible(False)

@@ -37,7 +37,8 @@ class EmptyState(QWidget):
             self._rows.addWidget(
                 Picture(icon, 32, "" if icon in SEVERITIES else "baseline"), 0, Qt.AlignmentFlag.AlignHCenter
             )
-        for label in (Text(title, font=text_font(TextSize.HEADING, bold=True)), Text(text, Tone.MUTED)):
+        self.text = Text(text, Tone.MUTED)
+        for label in (Text(title, font=text_font(TextSize.HEADING, bold=True)), self.text):
             label.setAlignment(Qt.AlignmentFlag.AlignHCenter)
             self._rows.addWidget(label)
         self.button: QPushButton | None = None

@@ -1,0 +1,180 @@
+"""The results of a study on the page Fleet: lemons, strips, variance, ranking, tickets and changes."""
+
+from collections.abc import Iterator
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QWidget
+from pytestqt.modeltest import ModelTester
+from pytestqt.qtbot import QtBot
+
+from app.fleet_study import FleetStudy
+from app.questions import RefusingAsker
+from app.services import Workstation
+from tests.widgets.fleet_studies import BROKEN, SLOW, begin, copied_study, fleet_plan
+from widgets import jobs
+from widgets.fleet.changes_pane import CHOOSE, NONE_EARLIER, ChangesPane
+from widgets.fleet.fleet_page import FleetPage
+from widgets.fleet.hosts_question import HostsQuestion
+
+pytestmark = pytest.mark.usefixtures("idle")
+
+
+@pytest.fixture
+def study(workstation: Workstation) -> FleetStudy:
+    return copied_study(workstation)
+
+
+@pytest.fixture
+def page(qtbot: QtBot, workstation: Workstation, study: FleetStudy) -> Iterator[FleetPage]:
+    yield from opened_page(qtbot, workstation)
+
+
+def opened_page(qtbot: QtBot, workstation: Workstation) -> Iterator[FleetPage]:
+    """Yield a page that shows the results of the newest study."""
+    made = FleetPage(workstation, RefusingAsker())
+    qtbot.addWidget(made)
+    made.resize(1100, 700)
+    with qtbot.waitExposed(made):
+        made.show()
+    with qtbot.waitSignal(made.feed.read):
+        made.activated()
+    made.views.show_results()
+    qtbot.waitUntil(lambda: made.results.results is not None)
+    qtbot.waitUntil(lambda: not jobs.running())
+    yield made
+    made.feed.pause()
+    made.runs.stop_all()
+    qtbot.waitUntil(lambda: not jobs.running())
+
+
+def brought(qtbot: QtBot, page: FleetPage, pane: QWidget) -> None:
+    """Bring a tab to the front, and wait until it is read."""
+    page.results.tabs.setCurrentWidget(pane)
+    qtbot.waitUntil(lambda: not jobs.running())
+
+
+def test_lemons_strips_and_outliers_are_shown(page: FleetPage, qtmodeltester: ModelTester) -> None:
+    view = page.results
+    assert view.lemons.text() == f"1 lemon: {SLOW} (c7i)"
+    charts = [one.chart for one in view.charts]
+    assert [chart.title for chart in charts if chart is not None] == ["Instances by type", "c7i, 12 instances"]
+    assert view.outliers.table.content.shown[0].host == SLOW
+    texts = view.outliers.table.as_text().splitlines()
+    assert SLOW in texts[1]
+    assert "−21 %" in texts[1]
+    qtmodeltester.check(view.outliers.table.content)
+
+
+def test_the_ticket_of_a_lemon_is_shown_and_copied(qtbot: QtBot, page: FleetPage) -> None:
+    pane = page.results.outliers
+    assert pane.details.toPlainText().startswith(f"Instance {SLOW} is slow")
+    with qtbot.waitSignal(pane.status):
+        pane.copy_ticket.trigger()
+    assert QGuiApplication.clipboard().text() == pane.details.toPlainText()
+    with qtbot.waitSignal(pane.status):
+        pane.copy_markdown.trigger()
+    assert QGuiApplication.clipboard().text().startswith("### Instance c7i")
+
+
+def test_the_runs_of_a_lemon_are_a_filter_of_the_library(
+    qtbot: QtBot, page: FleetPage, workstation: Workstation, study: FleetStudy
+) -> None:
+    with qtbot.waitSignal(page.filter_requested) as asked:
+        page.results.outliers.show_runs.trigger()
+    runs = [one.run for one in workstation.host_runs(study.id) if one.host == SLOW and one.run]
+    assert asked.args == [f"id={','.join(runs)}"]
+    assert runs
+
+
+def test_replacing_a_lemon_asks_on_the_board(qtbot: QtBot, page: FleetPage) -> None:
+    page.board.filter.setText("m7g")
+    page.results.outliers.replace.trigger()
+    assert page.views.tabs.currentIndex() == 0
+    assert page.board.table.hosts() == [SLOW]
+    question = next(found for found in page.findChildren(HostsQuestion) if found.isVisible())
+    question.reject()
+    qtbot.waitUntil(lambda: not jobs.running())
+
+
+def test_variance_by_level_says_why_a_level_is_not_known(page: FleetPage, qtmodeltester: ModelTester) -> None:
+    levels = {row.name: row for row in page.results.levels.content.shown}
+    assert [row.share is not None for row in levels.values()] == [True] * 4
+    text = page.results.levels.as_text()
+    assert "Instance" in text
+    assert " to " in text
+    qtmodeltester.check(page.results.levels.content)
+
+
+def test_groups_are_ranked_by_value_and_by_price(qtbot: QtBot, page: FleetPage) -> None:
+    ranking = page.results.ranking
+    brought(qtbot, page, ranking)
+    assert ranking.ranking is not None
+    order = [row[0].candidate.name.partition(" ")[0].rpartition(":")[2] for row in ranking.table.content.shown]
+    assert order == ["c7a", "c7i", "m7g"]
+    ranking.goal.setCurrentIndex(1)
+    ranking.goal.activated.emit(1)
+    qtbot.waitUntil(lambda: not jobs.running())
+    assert "Per price" in ranking.table.as_text().splitlines()[0]
+
+
+def test_facts_that_differ_are_listed_by_group(qtbot: QtBot, page: FleetPage) -> None:
+    brought(qtbot, page, page.results.departures)
+    heads = [row.heading for row in page.results.departures.table.content.shown if row.heading]
+    assert [head.partition(":")[0] for head in heads] == ["c7i", "c7a", "m7g"]
+
+
+def test_a_first_study_has_no_earlier_one(qtbot: QtBot, page: FleetPage) -> None:
+    brought(qtbot, page, page.results.changes)
+    assert page.results.changes.earlier.currentText() == NONE_EARLIER
+    assert not page.results.changes.earlier.isEnabled()
+
+
+def test_a_study_without_results_says_what_they_need(qtbot: QtBot, workstation: Workstation) -> None:
+    begin(workstation, fleet_plan(9))
+    page = next(pages := opened_page(qtbot, workstation))
+    assert page.results.empty.isVisible()
+    assert page.results.empty.text.text().startswith("0 of 36 host-runs done. A lemon needs 6 instances")
+    assert next(pages, None) is None
+
+
+def test_changes_since_an_earlier_study_are_lines(qtbot: QtBot, workstation: Workstation, study: FleetStudy) -> None:
+    later = begin(workstation, fleet_plan(9))
+    pane = ChangesPane(workstation)
+    qtbot.addWidget(pane)
+    pane.show()
+    pane.show_study(later.id)
+    qtbot.waitUntil(lambda: not jobs.running())
+    assert [pane.earlier.itemData(at) for at in range(pane.earlier.count())] == ["", study.id]
+    assert pane.earlier.currentText() == CHOOSE
+    pane.earlier.setCurrentIndex(1)
+    pane.earlier.activated.emit(1)
+    qtbot.waitUntil(lambda: not jobs.running())
+    assert pane.lines.toPlainText() == "No group was measured by the same metric in both studies"
+
+
+def test_results_are_read_again_when_a_host_run_is_over(
+    qtbot: QtBot, page: FleetPage, workstation: Workstation, study: FleetStudy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(page.results, "_next", 0.0)
+    before = page.results.results
+    workstation.skip_host_runs(study.id, ["m7g-02"])
+    page.feed.refresh()
+    qtbot.waitUntil(lambda: page.results.results is not before)
+    assert page.results.results is not None
+    assert any("skipped" in note for note in page.results.results.notes)
+    shown = page.results.results
+    with qtbot.waitSignal(page.feed.read):
+        page.feed.refresh()
+    qtbot.waitUntil(lambda: not jobs.running())
+    assert page.results.results is shown
+
+
+def test_notes_are_folded(qtbot: QtBot, page: FleetPage) -> None:
+    view = page.results
+    assert view.notes_button.text().startswith("Notes (")
+    assert not view.notes.isVisible()
+    qtbot.mouseClick(view.notes_button, Qt.MouseButton.LeftButton)
+    assert view.notes.isVisible()
+    assert BROKEN in view.notes.text()
