@@ -11,7 +11,7 @@ from widgets.parts.table import Table
 from widgets.parts.table_model import TableColumn, TableModel
 from widgets.parts.text import Text, Tone
 
-WIDTH = 760
+WIDTH = 860
 """Pixels of the dialog at least: a fingerprint is not cut."""
 
 MOST_ROWS = 12
@@ -26,10 +26,10 @@ class HostKeysQuestion:
 
 
 COLUMNS: tuple[TableColumn[HostKeyQuestion], ...] = (
-    TableColumn("Host", lambda key: key.host, key=lambda key: key.host, width=110, whole=True),
+    TableColumn("Host", lambda key: key.host, key=lambda key: key.host, stretch=True, least=90),
     TableColumn("Address", lambda key: f"{key.address}:{key.port}", width=130, whole=True, tone="muted"),
     TableColumn("Key type", lambda key: key.key_type, tone="muted", hide_order=1),
-    TableColumn("Fingerprint", lambda key: key.fingerprint, stretch=True, least=200, more=lambda key: key.note),
+    TableColumn("Fingerprint", lambda key: key.fingerprint, width=340, whole=True),
 )
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QHideEvent
-from PySide6.QtWidgets import QSplitter, QStackedLayout, QWidget
+from PySide6.QtWidgets import QApplication, QSplitter, QStackedLayout, QWidget
 
 from app.fleet_study import FleetStudy, HostRun
 from app.plans.plan import Plan
@@ -122,7 +122,12 @@ class FleetPage(Page):
             self.refresh()
 
     def _show_studies(self, studies: Sequence[FleetStudy]) -> None:
-        self._stack.setCurrentIndex(1 if studies else 0)
+        here = QApplication.focusWidget()
+        focused = here is not None and self.isAncestorOf(here)
+        if (self._stack.currentIndex() == 1) is not bool(studies):
+            self._stack.setCurrentIndex(1 if studies else 0)
+            if focused:
+                self.take_focus()
         self.new_button.setVisible(bool(studies))
         self.studies.show_rows(studies)
         self.status.emit(count_text(len(studies), "study", "studies"))
@@ -309,4 +314,5 @@ class FleetPage(Page):
         self._stack = QStackedLayout(content)
         self._stack.addWidget(self.empty)
         self._stack.addWidget(splitter)
+        self._stack.setCurrentIndex(1)  # until it is known that there is no study
         fill(column_in(self, SPACE[2], PAGE_MARGINS), head, self.notice, (content, 1), self.undo_bar)
