@@ -36,9 +36,7 @@ def results(workstation: Workstation, name: str, metrics: tuple[str, ...]) -> St
             click.echo(plain(line))
         for one in found.search.populations:
             for fact in workstation.population_facts(name, one):
-                click.echo(
-                    plain(f"{one.group}, {fact.title}: {fact.low} on the lower level, {fact.high} on the higher")
-                )
+                click.echo(plain(f"{one.group}, {fact.text}"))
 
     return Study(show, partial(results_to_json, found), charts=found.charts)
 

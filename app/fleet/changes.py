@@ -15,6 +15,8 @@ from suites.vocab import Labels, Metric
 MOST_NAMED = 8
 """Hosts named in a line."""
 
+NOT_COMMON = "No group was measured by the same metric in both studies"
+
 
 @dataclass(frozen=True, slots=True)
 class FleetChange:
@@ -89,7 +91,7 @@ def changes_since(previous: Sequence[FleetMetric], current: Sequence[FleetMetric
 def changes_lines(found: FleetChanges) -> list[str]:
     """Return the changes as lines of text, those of groups first."""
     if not found.every:
-        return ["No group was measured by the same metric in both studies"]
+        return [NOT_COMMON]
     ordered = sorted(found.changed, key=lambda one: bool(one.host))
     few = sum(bool(one.reason) for one in found.every)
     lines = [change_line(one) for one in ordered]

@@ -31,6 +31,11 @@ class SeparatingFact:
     low: str
     high: str
 
+    @property
+    def text(self) -> str:
+        """The fact as a line: ``CPU · Model: A on the lower level, B on the higher``."""
+        return f"{self.title}: {self.low} on the lower level, {self.high} on the higher"
+
 
 def _differing(facts: Mapping[str, Facts]) -> tuple[DifferingFact, ...]:
     (group,) = sameness_of({"": facts})

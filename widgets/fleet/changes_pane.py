@@ -39,14 +39,14 @@ class ChangesPane(ReadPane):
 
     def _offer(self, studies: Sequence[FleetStudy]) -> None:
         chosen, ids = self.earlier.currentData(), [one.id for one in studies]
-        self._clear()
+        self.earlier.clear()
+        self.earlier.addItem(CHOOSE, "")
         for one in studies[ids.index(self.study) + 1 :] if self.study in ids else ():  # the newest is the first
             self.earlier.addItem(visible(f"{one.name}, {local_moment(one.created)[:16]}"), one.id)
         self.earlier.setEnabled(self.earlier.count() > 1)
         self.earlier.setItemText(0, CHOOSE if self.earlier.isEnabled() else NONE_EARLIER)
-        if chosen and (at := self.earlier.findData(chosen)) > 0:
-            self.earlier.setCurrentIndex(at)
-            self._compare()
+        self.earlier.setCurrentIndex(max(0, self.earlier.findData(chosen)))
+        self._compare()
 
     def _compare(self) -> None:
         if previous := self.earlier.currentData():

@@ -69,14 +69,15 @@ class OutliersPane(QWidget):
             self._shown = self._job = None
             self.details.clear()
         elif self._shown != (self._results, one):
-            self._shown = self._results, one
+            before, self._shown = self._shown, (self._results, one)
+            if before is None or before[1].key != one.key:
+                self.details.setPlainText(visible(outlier_text(one)))
             self._read(one, self._results.study.id)
 
     def _read(self, one: Lemon, study: str) -> None:
         job = self._job = BackgroundJob(lambda: details_text(self._workstation, study, one), self)
         job.returned.connect(lambda text: self._show_details(text) if job is self._job else None)
         job.failed.connect(lambda error: self._fail(error) if job is self._job else None)
-        self.details.setPlainText(visible(outlier_text(one)))
         job.start()
 
     def _show_details(self, text: str) -> None:

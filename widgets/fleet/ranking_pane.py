@@ -1,11 +1,14 @@
 """Ranking of the groups of a study by a metric, or by a metric per price."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from PySide6.QtWidgets import QComboBox
 
 from app.fleet.study import FleetMetric
 from app.fleet_study import PREFIX, FleetStudy
 from app.ranking.candidates import RankingCriteria, RankingGoal
-from app.ranking.ranking import Ranking
+from app.ranking.ranking import RankedCandidate, Ranking
 from app.ranking.report import closing_lines, title
 from app.services import Workstation
 from suites.errors import BenchwrightError
@@ -55,9 +58,20 @@ class GroupRankingPane(ReadPane):
         self.ranking = ranking
         self.notice.hide()
         self.heading.setText(title(ranking))
-        self.table.show_ranking(ranking)
-        self.notes.setText("\n".join(closing_lines(ranking)))
+        self.table.show_ranking(
+            replace(ranking, ranked=self._named(ranking.ranked), unranked=self._named(ranking.unranked))
+        )
+        self.notes.setText("\n".join(map(self._group_names, closing_lines(ranking))))
         self._set_shown(shown=True)
+
+    def _named(self, ranked: Sequence[RankedCandidate]) -> tuple[RankedCandidate, ...]:
+        return tuple(
+            replace(one, candidate=replace(one.candidate, name=self._group_names(one.candidate.name))) for one in ranked
+        )
+
+    def _group_names(self, text: str) -> str:
+        """Return `text` with the names of groups instead of their selectors."""
+        return text.replace(f"{PREFIX}{self.study}:", "")
 
     def _clear(self) -> None:
         self.ranking = None

@@ -27,6 +27,11 @@ class ReadPane(QWidget):
         """The id of the study; empty for none."""
         return self._study
 
+    @property
+    def reading(self) -> bool:
+        """Whether it is read at present."""
+        return self._job is not None
+
     def show_study(self, study: str) -> None:
         """Read a study, also the same one again; an empty id: show nothing."""
         if study != self._study:
@@ -51,7 +56,11 @@ class ReadPane(QWidget):
         job = self._job = BackgroundJob(work, self)
         job.returned.connect(lambda found: show(found) if job is self._job else None)
         job.failed.connect(lambda error: self._fail(error) if job is self._job else None)
-        job.start()
+        job.start(finished=lambda: self._finish(job))
+
+    def _finish(self, job: BackgroundJob) -> None:
+        if job is self._job:
+            self._job = None
 
     def _clear(self) -> None:
         """Hide what is shown of another study."""
@@ -62,4 +71,5 @@ class ReadPane(QWidget):
         raise NotImplementedError
 
     def _fail(self, error: BenchwrightError) -> None:
+        self._unread = True  # when it is shown again
         self.notice.show_error(error)

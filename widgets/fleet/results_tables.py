@@ -26,7 +26,7 @@ MOST_DEPARTURES = 10
 MOST_VALUES = 20
 """Facts in the tool tip of a host."""
 
-_FIGURES = 60
+_FIGURES = 68
 """Width in pixels of a share as text, beside its bar."""
 
 
@@ -88,13 +88,13 @@ _OUTLIERS: tuple[TableColumn[Lemon], ...] = (
     TableColumn("Metric", lambda one: metric_text(one.metric, one.labels), stretch=True, least=70,
                 more=lambda one: f"{metric_text(one.metric, one.labels)} of {one.step}",
                 key=lambda one: (one.step, one.metric.name, one.labels)),
-    TableColumn("Others", _change, align=RIGHT, bold=True, width=70, more=_levels_tip, key=lambda one: one.ratio,
+    TableColumn("Off group", _change, align=RIGHT, bold=True, width=70, more=_levels_tip, key=lambda one: one.ratio,
                 tip="Ratio to the median of the other hosts of the group",
                 tone=lambda one: "error" if one.is_worse else "good"),
-    TableColumn("95 % interval", lambda one: interval_text(_ratio(one)), align=RIGHT, width=100, hide_order=1),
+    TableColumn("95 % interval", lambda one: interval_text(_ratio(one)), align=RIGHT, width=100, hide_order=3),
     TableColumn("p", lambda one: p_text(one.p_adjusted).removeprefix("p ").removeprefix("= "), align=RIGHT, width=60,
                 key=lambda one: one.p_adjusted, tip="Adjusted for all hosts, groups and metrics (Holm)"),
-    TableColumn("Kind", lambda one: one.kind.value, tone="muted", width=56, hide_order=3, key=lambda one: one.kind,
+    TableColumn("Kind", lambda one: one.kind.value, tone="muted", width=56, hide_order=1, key=lambda one: one.kind,
                 tip="Level of the host, or spread of its trials within sessions"),
 )  # fmt: skip
 

@@ -59,6 +59,7 @@ class ResultsView(ReadPane):
         self._next = 0.0  # the earliest moment of another read
         self.title = OneLine(text_font(TextSize.HEADING, bold=True))
         self.mark, self.lemons = Picture("info"), OneLine(text_font(TextSize.BODY))
+        self.populations = Text()
         self.notes_button = push_button("Notes", checkable=True)
         self.notes = Text("", Tone.MUTED)
         self.figure = QComboBox()
@@ -79,20 +80,21 @@ class ResultsView(ReadPane):
     def follow(self, study: FleetStudy) -> None:
         """Read again if more host-runs of the study are over than when it was read."""
         over = sum(count for state, count in study.counts.items() if state.over)
-        if study.id == self.study and self._over not in {None, over} and not self._clock.isActive():
+        more = study.id == self.study and self._over not in {None, over}
+        if more and not self.reading and not self._clock.isActive():
             self._clock.start(round(1000 * max(0.0, self._next - time.monotonic())))
 
     def _read(self) -> None:
-        began, study, read = time.monotonic(), self.study, self.workstation.fleet_results
+        began, study = time.monotonic(), self.study
 
-        def show(found: FleetResults) -> None:
+        def show(read: tuple[FleetResults, list[str]]) -> None:
             now = time.monotonic()
             self._next = now + max(READ_EVERY, IDLE * (now - began))
-            self._show(found)
+            self._show(*read)
 
-        self._start(lambda: read(study), show)
+        self._start(lambda: results_with_populations(self.workstation, study), show)
 
-    def _show(self, found: FleetResults) -> None:
+    def _show(self, found: FleetResults, populations: Sequence[str]) -> None:
         self.notice.hide()
         self.results, study = found, found.study
         self._over = sum(count for state, count in study.counts.items() if state.over)
@@ -102,6 +104,8 @@ class ResultsView(ReadPane):
         self.title.set_text(f"{study.name} · {done}")
         self.mark.show_icon("warning" if found.search.lemons else "good" if found.tested else "info")
         self.lemons.set_text(lemons_text(found))
+        self.populations.setText("\n".join(populations))
+        self.populations.setVisible(bool(populations))
         self._show_notes(found)
         self.outliers.show_results(found)
         self.tabs.setTabText(self.tabs.indexOf(self.outliers), f"Outliers ({len(found.search.outliers)})")
@@ -110,9 +114,7 @@ class ResultsView(ReadPane):
         self.changes.show_study(study.id)
 
     def _show_notes(self, found: FleetResults) -> None:
-        lines = [each.text for each in found.search.populations]
-        lines += [f"Not tested for lemons: {text}" for text in found.search.untested]
-        lines += found.notes
+        lines = [*(f"Not tested for lemons: {text}" for text in found.search.untested), *found.notes]
         self.notes_button.setText(f"Notes ({len(lines)})")
         self.notes_button.setVisible(bool(lines))
         set_tool_tip(self.notes_button, lines[0] if len(lines) == 1 else "What was left out or not tested")
@@ -198,7 +200,7 @@ class ResultsView(ReadPane):
             splitter.setSizes([self.levels.scaled(260), self.levels.scaled(260)])
         found = QWidget()
         line = in_row(self.mark, (self.lemons, 1), self.notes_button, self.figure, spacing=SPACE[1])
-        fill(column_in(found, SPACE[1]), self.title, line, self.notes, (splitter, 1))
+        fill(column_in(found, SPACE[1]), self.title, line, self.populations, self.notes, (splitter, 1))
         self.empty = EmptyState("No results yet", NEEDED, icon="hosts")
         content = QWidget()
         self._stack = QStackedLayout(content)
@@ -206,3 +208,12 @@ class ResultsView(ReadPane):
             self._stack.addWidget(page)
         self._stack.setCurrentIndex(2)
         fill(column_in(self, SPACE[1], (SPACE[1], 0, 0, 0)), self.notice, (content, 1))
+
+
+def results_with_populations(workstation: Workstation, study: str) -> tuple[FleetResults, list[str]]:
+    """Return the results of a study, and lines on its groups on two levels with the facts that separate them."""
+    found, lines = workstation.fleet_results(study), []
+    for one in found.search.populations:
+        lines.append(one.text)
+        lines += [f"{one.group}, {fact.text}" for fact in workstation.population_facts(study, one)]
+    return found, lines

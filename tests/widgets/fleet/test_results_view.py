@@ -9,14 +9,18 @@ from PySide6.QtWidgets import QWidget
 from pytestqt.modeltest import ModelTester
 from pytestqt.qtbot import QtBot
 
+from app.fleet.changes import NOT_COMMON
+from app.fleet.sameness import sameness_of
 from app.fleet_study import FleetStudy
 from app.questions import RefusingAsker
 from app.services import Workstation
+from tests.app.fleet.test_lemon_facts import fleet_facts
 from tests.widgets.fleet_studies import BROKEN, SLOW, begin, copied_study, fleet_plan
 from widgets import jobs
 from widgets.fleet.changes_pane import CHOOSE, NONE_EARLIER, ChangesPane
 from widgets.fleet.fleet_page import FleetPage
 from widgets.fleet.hosts_question import HostsQuestion
+from widgets.fleet.results_tables import departures_of
 
 pytestmark = pytest.mark.usefixtures("idle")
 
@@ -111,8 +115,8 @@ def test_groups_are_ranked_by_value_and_by_price(qtbot: QtBot, page: FleetPage) 
     ranking = page.results.ranking
     brought(qtbot, page, ranking)
     assert ranking.ranking is not None
-    order = [row[0].candidate.name.partition(" ")[0].rpartition(":")[2] for row in ranking.table.content.shown]
-    assert order == ["c7a", "c7i", "m7g"]
+    order = [row[0].candidate.name for row in ranking.table.content.shown]
+    assert order == ["c7a (12 hosts)", "c7i (12 hosts)", "m7g (12 hosts)"]
     ranking.goal.setCurrentIndex(1)
     ranking.goal.activated.emit(1)
     qtbot.waitUntil(lambda: not jobs.running())
@@ -151,7 +155,7 @@ def test_changes_since_an_earlier_study_are_lines(qtbot: QtBot, workstation: Wor
     pane.earlier.setCurrentIndex(1)
     pane.earlier.activated.emit(1)
     qtbot.waitUntil(lambda: not jobs.running())
-    assert pane.lines.toPlainText() == "No group was measured by the same metric in both studies"
+    assert pane.lines.toPlainText() == NOT_COMMON
 
 
 def test_results_are_read_again_when_a_host_run_is_over(
@@ -178,3 +182,11 @@ def test_notes_are_folded(qtbot: QtBot, page: FleetPage) -> None:
     qtbot.mouseClick(view.notes_button, Qt.MouseButton.LeftButton)
     assert view.notes.isVisible()
     assert BROKEN in view.notes.text()
+
+
+def test_the_odd_host_of_a_group_is_the_first_with_its_values() -> None:
+    rows = list(departures_of(sameness_of({"c5": fleet_facts()})))
+    assert rows[0].heading.endswith("The odd host is h0-2.")
+    assert (rows[1].host, rows[1].count) == ("h0-2", "2")
+    assert "cgroup CPU quota: 0.5 (most hosts: 2)" in rows[1].values
+    assert rows[2].host == "h0-3"
