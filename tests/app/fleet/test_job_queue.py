@@ -224,6 +224,7 @@ def test_a_frozen_worker_continues_beside_the_one_that_got_its_jobs(
         assert frozen.poll() is None
 
 
+@pytest.mark.slow
 def test_workers_outlast_a_server_that_is_killed_and_comes_back(tmp_path: Path) -> None:
     server = Server(durable=True)
     try:
@@ -249,6 +250,7 @@ def test_workers_outlast_a_server_that_is_killed_and_comes_back(tmp_path: Path) 
         server.close()
 
 
+@pytest.mark.slow
 def test_a_worker_with_a_long_job_gets_others_after_an_outage_and_stops_during_one() -> None:
     server = Server()
     try:

@@ -298,7 +298,7 @@ def test_a_process_that_lost_its_host_run_touches_nothing_and_leaves_no_run(stor
     assert by_host(store, study)["a1"].worker == "fast"
 
 
-def test_a_run_that_another_process_attaches_is_not_deleted(store: Store, hosts: Hosts) -> None:
+def test_a_run_that_another_process_attaches_is_detached_and_not_deleted(store: Store, hosts: Hosts) -> None:
     study = begun(store, 1)
     (one,) = store.start_host_runs(study, lambda waiting, _under_way, _plan: list(waiting), "slow")
     record = hosts.run
@@ -310,8 +310,11 @@ def test_a_run_that_another_process_attaches_is_not_deleted(store: Store, hosts:
         yield from record(plan, run_id, control)
 
     services = CarrierServices(store, slow, hosts.attach, hosts.new_run_id)
-    assert list(carry(services, study, one, Control())) == []
-    assert (hosts.measured, len(store.runs())) == ([], 1)
+    control = Control()
+    next(events := carry(services, study, one, control))
+    assert control.detached
+    events.close()
+    assert len(store.runs()) == 1
 
 
 @pytest.mark.parametrize(
