@@ -60,7 +60,7 @@ def test_staged_hosts_are_found_and_named(tmp_path: Path, lab_keys: LabKeys, cou
         workstation = Workstation(tmp_path / "library.db", tmp_path / "hosts.toml")
         with hosts:
             groups = tuple(FleetHost(name, "ab"[index % 2]) for index, name in enumerate(names))
-            plan = Plan("short", (), (CPU, round_trips(gateway)), repetition=Repetition(trials=3))
+            plan = Plan("short", (), (CPU, round_trips(gateway)), repetition=Repetition())
             study = workstation.begin_fleet_study(
                 FleetPlan(plan, groups, limits=FleetLimits(AT_ONCE)), AnsweringAsker()
             )
