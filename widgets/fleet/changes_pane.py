@@ -31,7 +31,7 @@ class ChangesPane(ReadPane):
         self.earlier.activated.connect(lambda _at: self._compare())
         self.lines = QPlainTextEdit(readOnly=True, tabChangesFocus=True)
         self.lines.setAccessibleName("Changes")
-        fill(column_in(self, SPACE[1]), self.notice, in_row(self.earlier, None), (self.lines, 1))
+        fill(column_in(self, SPACE[1]), self.notice, in_row(self.earlier, None), (self.lines, 1)).addStretch(0)
         self._clear()
 
     def _read(self) -> None:
@@ -53,16 +53,17 @@ class ChangesPane(ReadPane):
             changes, current = self.workstation.fleet_changes, self.study
             self._start(lambda: changes(previous, current), self._show)
         else:
-            self.lines.clear()
+            self.lines.hide()
 
     def _show(self, found: FleetChanges) -> None:
         self.notice.hide()
         self.lines.setPlainText("\n".join(map(visible, changes_lines(found))))
+        self.lines.show()
 
     def _clear(self) -> None:
         self.earlier.clear()
         self.earlier.addItem(CHOOSE, "")
-        self.lines.clear()
+        self.lines.hide()
 
 
 class DeparturesPane(ReadPane):

@@ -38,7 +38,7 @@ class OutliersPane(QWidget):
         self._job: BackgroundJob | None = None
         self.table, self.notice = OutlierTable(), Notice()
         self.details = QPlainTextEdit(readOnly=True, tabChangesFocus=True)
-        self.details.setAccessibleName("Ticket of the selected instance")
+        self.details.setAccessibleName("Details of the selected outlier")
         self.copy_ticket = QAction("Copy ticket", self)
         self.copy_markdown = QAction("Copy as Markdown", self)
         self.show_runs = QAction("Show runs", self)
@@ -121,16 +121,14 @@ class OutliersPane(QWidget):
         return [self.copy_ticket, self.copy_markdown, self.show_runs, self.replace]
 
     def _arrange(self) -> None:
-        below = QWidget()
-        buttons = flowing(*map(ActionButton, self._actions), spacing=SPACE[0])
-        fill(column_in(below, SPACE[0]), (self.details, 1), buttons)
         splitter = QSplitter(Qt.Orientation.Horizontal, childrenCollapsible=False)
-        for part, share in ((self.table, 3), (below, 2)):
+        for part, share in ((self.table, 3), (self.details, 2)):
             splitter.addWidget(part)
             splitter.setStretchFactor(splitter.count() - 1, share)
         if not remember_splitter(splitter, "fleet-outliers"):
             splitter.setSizes([self.table.scaled(480), self.table.scaled(320)])
-        fill(column_in(self, SPACE[1]), self.notice, (splitter, 1))
+        buttons = flowing(*map(ActionButton, self._actions), spacing=SPACE[0])
+        fill(column_in(self, SPACE[0]), self.notice, (splitter, 1), buttons)
 
 
 def details_text(workstation: Workstation, study: str, one: Lemon) -> str:

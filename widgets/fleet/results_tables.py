@@ -88,7 +88,7 @@ _OUTLIERS: tuple[TableColumn[Lemon], ...] = (
     TableColumn("Metric", lambda one: metric_text(one.metric, one.labels), stretch=True, least=70,
                 more=lambda one: f"{metric_text(one.metric, one.labels)} of {one.step}",
                 key=lambda one: (one.step, one.metric.name, one.labels)),
-    TableColumn("Off group", _change, align=RIGHT, bold=True, width=70, more=_levels_tip, key=lambda one: one.ratio,
+    TableColumn("Off group", _change, align=RIGHT, bold=True, width=84, more=_levels_tip, key=lambda one: one.ratio,
                 tip="Ratio to the median of the other hosts of the group",
                 tone=lambda one: "error" if one.is_worse else "good"),
     TableColumn("95 % interval", lambda one: interval_text(_ratio(one)), align=RIGHT, width=100, hide_order=3),

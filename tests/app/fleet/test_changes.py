@@ -83,14 +83,16 @@ def test_metrics_of_one_study_only_are_left_out() -> None:
 def test_changes_are_lines_with_groups_first() -> None:
     found = changes_since([study(1)], [study(2, groups={"type-1": 0.85}, hosts={"h0-3": 1.2, "h0-4": 0.4})])
     lines = changes_lines(found)
-    assert lines[0].startswith("type-1, all hosts in pairs: ")
+    assert lines[0].startswith("type-1, ")
+    assert "in pairs: " in lines[0]
     assert "(95 % CI " in lines[0]
     assert any(line.startswith("type-0, h0-3: ") for line in lines)
     assert lines[-1] == "New lemons: h0-4"
 
 
 def test_without_changes_a_line_reports_what_was_tested() -> None:
-    assert changes_lines(changes_since([study(1)], [study(2)])) == ["No change shown: 18 groups and hosts tested"]
+    (line,) = changes_lines(changes_since([study(1)], [study(2)]))
+    assert "18 groups and hosts" in line
     assert changes_lines(changes_since([], [study(2)])) == [NOT_COMMON]
 
 
@@ -98,4 +100,5 @@ def test_changes_that_were_not_tested_are_counted() -> None:
     one = study(2)
     renamed = {group: {f"new-{host}": own for host, own in hosts.items()} for group, hosts in one.groups.items()}
     lines = changes_lines(changes_since([study(1)], [replace(one, groups={"type-0": renamed["type-0"]})]))
-    assert lines[-1].startswith("Only in the earlier study: h0-0, ")
+    assert ": 1 of 1, " not in lines[0]  # groups are compared without pairs
+    assert [" h0-0, " in line for line in lines] == [False, False, True]
