@@ -59,7 +59,7 @@ class ResultsView(ReadPane):
         self._next = 0.0  # the earliest moment of another read
         self.title = OneLine(text_font(TextSize.HEADING, bold=True))
         self.mark, self.lemons = Picture("info"), OneLine(text_font(TextSize.BODY))
-        self.populations = Text()
+        self.populations, self.waiting = Text(), Text("", Tone.MUTED)
         self.notes_button = push_button("Notes", checkable=True)
         self.notes = Text("", Tone.MUTED)
         self.figure = QComboBox()
@@ -86,6 +86,7 @@ class ResultsView(ReadPane):
 
     def _read(self) -> None:
         began, study = time.monotonic(), self.study
+        self.waiting.setText("Reading the results…")
 
         def show(read: tuple[FleetResults, list[str]]) -> None:
             now = time.monotonic()
@@ -168,6 +169,7 @@ class ResultsView(ReadPane):
     def _clear(self) -> None:
         self._clock.stop()
         self.results = self._over = None
+        self.waiting.setText("")
         self._stack.setCurrentIndex(2)
         self.outliers.show_results(None)
         for part in (self.ranking, self.departures, self.changes):
@@ -175,6 +177,7 @@ class ResultsView(ReadPane):
 
     def _fail(self, error: BenchwrightError) -> None:
         super()._fail(error)
+        self.waiting.setText("")
         self._over = None
 
     def _connect(self) -> None:
@@ -204,7 +207,7 @@ class ResultsView(ReadPane):
         self.empty = EmptyState("No results yet", NEEDED, icon="hosts")
         content = QWidget()
         self._stack = QStackedLayout(content)
-        for page in (self.empty, found, QWidget()):
+        for page in (self.empty, found, self.waiting):
             self._stack.addWidget(page)
         self._stack.setCurrentIndex(2)
         fill(column_in(self, SPACE[1], (SPACE[1], 0, 0, 0)), self.notice, (content, 1))

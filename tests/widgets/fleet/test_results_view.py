@@ -1,7 +1,9 @@
 """The results of a study on the page Fleet: lemons, strips, variance, ranking, tickets and changes."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
+import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
@@ -9,18 +11,25 @@ from PySide6.QtWidgets import QWidget
 from pytestqt.modeltest import ModelTester
 from pytestqt.qtbot import QtBot
 
+from app.comparison.variance import GROUP, RUN
 from app.fleet.changes import NOT_COMMON
+from app.fleet.levels import fleet_levels
 from app.fleet.sameness import sameness_of
 from app.fleet_study import FleetStudy
 from app.questions import RefusingAsker
 from app.services import Workstation
 from tests.app.fleet.test_lemon_facts import fleet_facts
+from tests.simulation.fleets import SimulatedFleet, fleet_of
 from tests.widgets.fleet_studies import BROKEN, SLOW, begin, copied_study, fleet_plan
 from widgets import jobs
 from widgets.fleet.changes_pane import CHOOSE, NONE_EARLIER, ChangesPane
 from widgets.fleet.fleet_page import FleetPage
 from widgets.fleet.hosts_question import HostsQuestion
 from widgets.fleet.results_tables import departures_of
+from widgets.fleet.results_view import PAIRED
+from widgets.library.library_page import LibraryPage
+from widgets.main_window import MainWindow
+from widgets.page import PageName
 
 pytestmark = pytest.mark.usefixtures("idle")
 
@@ -92,6 +101,26 @@ def test_the_runs_of_a_lemon_are_a_filter_of_the_library(
     assert runs
 
 
+def test_the_window_shows_the_runs_of_a_lemon_in_the_library(
+    qtbot: QtBot, workstation: Workstation, study: FleetStudy
+) -> None:
+    window = MainWindow(workstation)
+    qtbot.addWidget(window)
+    with qtbot.waitExposed(window):
+        window.show()
+    page = window.show_page(PageName.FLEET)
+    assert isinstance(page, FleetPage)
+    page.views.show_results()
+    qtbot.waitUntil(page.results.outliers.show_runs.isEnabled)
+    page.results.outliers.show_runs.trigger()
+    qtbot.waitUntil(lambda: not page.isVisible())
+    library = window.show_page(PageName.LIBRARY)
+    assert isinstance(library, LibraryPage)
+    runs = [one.run for one in workstation.host_runs(study.id) if one.host == SLOW and one.run]
+    qtbot.waitUntil(lambda: [getattr(row, "id", "") for row in library.table.content.shown] == runs)
+    page.feed.pause()
+
+
 def test_replacing_a_lemon_asks_on_the_board(qtbot: QtBot, page: FleetPage) -> None:
     page.board.filter.setText("m7g")
     page.results.outliers.replace.trigger()
@@ -102,13 +131,34 @@ def test_replacing_a_lemon_asks_on_the_board(qtbot: QtBot, page: FleetPage) -> N
     qtbot.waitUntil(lambda: not jobs.running())
 
 
-def test_variance_by_level_says_why_a_level_is_not_known(page: FleetPage, qtmodeltester: ModelTester) -> None:
-    levels = {row.name: row for row in page.results.levels.content.shown}
-    assert [row.share is not None for row in levels.values()] == [True] * 4
-    text = page.results.levels.as_text()
-    assert "Instance" in text
-    assert " to " in text
-    qtmodeltester.check(page.results.levels.content)
+def test_variance_by_level_has_intervals_or_the_reason_without_them(
+    page: FleetPage, qtmodeltester: ModelTester
+) -> None:
+    view = page.results
+    assert [row.share is not None for row in view.levels.content.shown] == [True] * 4
+    assert " to " in view.levels.as_text()
+    qtmodeltester.check(view.levels.content)
+    view._show_levels(fleet_levels(fleet_of(np.random.default_rng(1), SimulatedFleet(sessions=1))))
+    rows = view.levels.content.shown
+    assert [row.name for row in rows if row.share is None] == [RUN, GROUP]
+    notes = [str(view.levels.content.at(at, "Note").data()).lower() for at in range(len(rows))]
+    assert notes == [row.reason.lower() for row in rows]
+    assert [bool(note) for note in notes] == [False, True, False, True]
+    view._show_levels(None)  # a network test between two hosts
+    assert view.levels.isHidden()
+    assert view.moments.text() == PAIRED
+
+
+def test_a_moment_that_all_hosts_share_is_below_the_variance(page: FleetPage) -> None:
+    one = fleet_of(np.random.default_rng(1), SimulatedFleet(sessions=4))
+    slow = {group: {host: {name: [value * (0.9 if name == "2" else 1.0) for value in trials]
+                           for name, trials in sessions.items()} for host, sessions in hosts.items()}
+            for group, hosts in one.groups.items()}  # fmt: skip
+    found = fleet_levels(replace(one, groups=slow))
+    page.results._show_levels(found)
+    assert "2" in {moment.session for moment in found.shared_moments}
+    wanted = [moment.text.lower() for moment in found.shared_moments]
+    assert page.results.moments.text().lower().splitlines() == wanted
 
 
 def test_groups_are_ranked_by_value_and_by_price(qtbot: QtBot, page: FleetPage) -> None:
