@@ -101,7 +101,7 @@ class ResultsView(ReadPane):
         self._over = sum(count for state, count in study.counts.items() if state.over)
         self._stack.setCurrentIndex(1 if found.metrics else 0)
         done = f"{study.counts.get(HostRunState.DONE, 0)} of {count_text(study.total, 'host-run')} done"
-        self.empty.text.setText(f"{done}. {NEEDED}")
+        self.empty.text.setText("\n".join([f"{done}. {NEEDED}", *found.notes]))
         self.title.set_text(f"{study.name} · {done}")
         self.mark.show_icon("warning" if found.search.lemons else "good" if found.tested else "info")
         self.lemons.set_text(lemons_text(found))

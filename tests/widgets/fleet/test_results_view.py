@@ -161,6 +161,23 @@ def test_a_moment_that_all_hosts_share_is_below_the_variance(page: FleetPage) ->
     assert page.results.moments.text().lower().splitlines() == wanted
 
 
+def test_another_figure_has_its_own_strips(page: FleetPage) -> None:
+    view = page.results
+    found = view.results
+    assert found is not None
+    assert view.figure.isHidden()
+    other = replace(found.metrics[0], step="log writes")
+    view._show(replace(found, metrics=(*found.metrics, other), levels=(*found.levels, None)), [])
+    assert not view.figure.isHidden()
+    assert view.figure.itemText(1).endswith("of log writes")
+    view.figure.setCurrentIndex(1)
+    view.figure.activated.emit(1)
+    (chart,) = [one.chart for one in view.charts]
+    assert chart is not None
+    assert "of log writes" in chart.x.title
+    assert view.moments.text() == PAIRED
+
+
 def test_groups_are_ranked_by_value_and_by_price(qtbot: QtBot, page: FleetPage) -> None:
     ranking = page.results.ranking
     brought(qtbot, page, ranking)
@@ -189,7 +206,9 @@ def test_a_study_without_results_says_what_they_need(qtbot: QtBot, workstation: 
     begin(workstation, fleet_plan(9))
     page = next(pages := opened_page(qtbot, workstation))
     assert page.results.empty.isVisible()
-    assert page.results.empty.text.text().startswith("0 of 36 host-runs done.")
+    text = page.results.empty.text.text()
+    assert text.startswith("0 of 36 host-runs done.")
+    assert "36 host-runs waiting" in text
     assert next(pages, None) is None
 
 
