@@ -4,7 +4,7 @@ from functools import partial
 
 import click
 
-from app.cli.common import PERCENT, Whole, json_verb, plain, print_json, verb
+from app.cli.common import PERCENT, Whole, json_verb, plain, print_file, print_json, verb
 from app.cli.sameness import print_sameness
 from app.cli.studies import Study, study
 from app.fleet.board import study_state
@@ -84,7 +84,7 @@ def propose(
     for line in found.lines(MOST_DESIGNS):
         click.echo(plain(line))
     if not found.designs:
-        click.echo(f"No design with at most {most_instances} instances reaches it.")
+        click.echo(plain(f"No design with at most {most_instances} instances reaches it."))
 
 
 MOST_DESIGNS = 5
@@ -98,4 +98,4 @@ MOST_DESIGNS = 5
 @verb
 def ticket(workstation: Workstation, name: str, host: str, *, markdown: bool) -> None:
     """Print the ticket text for HOST, an instance of STUDY that differs from its group."""
-    click.echo(workstation.lemon_ticket(name, host, markdown=markdown), nl=False)
+    print_file(workstation.lemon_ticket(name, host, markdown=markdown))

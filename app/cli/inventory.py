@@ -135,7 +135,7 @@ def _read(file: Path, source: Source | None, *, private: bool) -> tuple[Source, 
 
 def _show(preview: ImportPreview, source: Source) -> None:
     counts = [f"{len(found)} {action}" for action in ImportAction if (found := preview.of(action))]
-    click.echo(f"Source: {source}. Hosts: {', '.join(counts)}.")
+    click.echo(plain(f"Source: {source}. Hosts: {', '.join(counts)}."))
     shown = [one for one in preview.hosts if one.action is not ImportAction.UNCHANGED]
     if shown:
         print_table(

@@ -88,5 +88,5 @@ def _show(one: GroupSameness, top: int) -> None:
         for line in lines[:MOST_UNREAD]:
             click.echo(plain(f"  {line}"))
         if len(lines) > MOST_UNREAD:
-            click.echo(f"  and {count_text(len(lines) - MOST_UNREAD, 'fact')} more, see --json")
+            click.echo(plain(f"  and {count_text(len(lines) - MOST_UNREAD, 'fact')} more, see --json"))
     click.echo()
