@@ -345,7 +345,7 @@ class RunProgress:
     """What is stored of a run so far: trials that ended well, the one under way, and what it found.
 
     `figures` are the values of counted trials by figure, in their order. `trusts` are the verdicts by step; `trust` is
-    that of the run, None before it ended. `finding` is the title of its gravest finding, empty without a warning.
+    that of the run, None before it ended. `finding` is the title of its most severe finding, empty without a warning.
     """
 
     ended: int = 0

@@ -48,12 +48,12 @@ from app.fleet_study import (
     Topology,
 )
 from app.plans.plan import MAXIMUM_SEED, with_seed
+from app.plans.plan_file import read_repetition
 from app.plans.validation import MOST_SESSIONS
 from app.relay_asker import RelayAsker, RelayedQuestion
 from app.services import Workstation
 from app.store.errors import listed
 from remote.questions import Asker
-from suites.parameters import parse_duration
 from suites.quantities import count_text, figure_text
 
 _MOST_NAMED = 5
@@ -151,7 +151,7 @@ def _fleet_plan(workstation: Workstation, file: Path, words: Sequence[str], give
     if given["sessions"] is not None:
         repetition = replace(repetition, sessions=given["sessions"])
     if given["every"] is not None:
-        repetition = replace(repetition, every=parse_duration(given["every"]))
+        repetition = replace(repetition, every=read_repetition({"every": given["every"]}).every)
     limits = FleetLimits(given["at_once"], given["per_group"], given["per_zone"], given["per_storage"])
     plan = with_seed(replace(plan, repetition=repetition))
     return workstation.check_fleet(

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import click
 
-from app.cli.common import plain
+from app.cli.common import plain, print_note
 from app.cli.prompts import TerminalAsker, confirmed
 from app.hosts.host_keys import TrustingAsker
 from app.hosts.hosts import HostsError
@@ -18,6 +18,7 @@ def trusting_asker(workstation: Workstation, hosts: Sequence[str], asker: Termin
 
     Raises HostsError if the user does not trust them.
     """
+    print_note(f"Reading the host keys of {count_text(len(hosts), 'host')}.")
     trusted: list[HostKeyQuestion] = []
     for _ in range(DEEPEST_JUMP):
         new = workstation.unknown_host_keys(hosts, trusted)

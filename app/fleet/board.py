@@ -1,4 +1,4 @@
-"""The board of a study: for each host its state, progress, values and gravest finding; the odd ones first."""
+"""The board of a study: for each host its state, progress, values and most severe finding; the odd ones first."""
 
 import statistics
 from collections import defaultdict
@@ -58,7 +58,7 @@ class BoardRow:
 
     @property
     def finding(self) -> str:
-        """The gravest finding of the current run."""
+        """The most severe finding of the current run."""
         return "" if self.progress is None else self.progress.finding
 
 

@@ -1,7 +1,7 @@
 """A worker: takes host-runs of the studies in a shared library from its queue, and carries them.
 
-Host-runs that may start are released to the queue by whoever sees first that the limits allow it: each worker after
-each host-run, and regularly. The same look finds the host-runs whose worker ended.
+Each worker releases the host-runs that may start within the limits to the queue: after each host-run, and regularly.
+The same look finds the host-runs whose worker ended.
 """
 
 import logging
@@ -39,7 +39,7 @@ RETRY_AFTER = 2.0
 SEEN_FOR = 2 * HEARTBEAT + LOOK_EVERY
 """Seconds for which a worker has to reach the library before it judges that others ended.
 
-After an outage of HEARTBEAT_TIMEOUT nobody has a recent heartbeat in the library.
+After an outage of HEARTBEAT_TIMEOUT no worker has a recent heartbeat in the library.
 """
 
 PASS_ON, MOST_PASSES = 5.0, 3

@@ -1,4 +1,4 @@
-"""Progress of several runs at once: their trials, figures, verdicts and gravest findings, without samples."""
+"""Progress of several runs at once: their trials, figures, verdicts and most severe findings, no samples."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -96,7 +96,7 @@ def _trusts(connection: Connection, runs: Sequence[str]) -> Mapping[str, dict[st
 
 
 def _findings(connection: Connection, runs: Sequence[str]) -> Mapping[str, tuple[Severity, str]]:
-    """Return the gravest finding of each run, the latest of equal ones; without remarks."""
+    """Return the most severe finding of each run, the latest of equal ones; without remarks."""
     findings = schema.findings.c
     query = select(findings.run_id, findings.level, findings.title)
     query = query.where(findings.run_id.in_(runs), findings.level != Severity.INFO.value).order_by(findings.id)

@@ -106,6 +106,25 @@ def test_facts_that_cannot_be_read_are_named(content: str) -> None:
     assert "facts.json" in ran.err
 
 
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (("local", "--sessions", "2", "--every", "soon"), "soon"),
+        (("local", "--sessions", "2", "--every", "5s"), "10 min"),
+        (("nowhere-*",), "nowhere-*"),
+        (("one:=local", "two:=local"), "two groups"),
+        (("local", "--network", "mesh"), "mesh"),
+        (("local", "--at-once", "0"), "--at-once"),
+    ],
+)
+def test_a_fleet_that_cannot_be_planned_names_why(words: tuple[str, ...], named: str) -> None:
+    Path("plan.toml").write_text(PLAN)
+    ran = benchwright("fleet", "estimate", "plan.toml", *words)
+    assert (ran.status, ran.out) == (BAD_INPUT, "")
+    assert named in ran.err
+    assert "Internal error" not in ran.err
+
+
 def test_a_file_that_is_no_library_is_left_as_it_is() -> None:
     Path("notes.txt").write_text("these are notes\n" * 100)
     ran = benchwright("--store", "notes.txt", "list")

@@ -141,7 +141,7 @@ def board_columns(board: Board | None, scaled: BoardScale) -> tuple[TableColumn[
         ),
         TableColumn(
             "Finding", lambda row: row.finding, mark=_finding_mark, key=severity_key, stretch=True, least=100,
-            hide_order=4, topic="verdicts", tip="Gravest finding of the run",
+            hide_order=4, topic="verdicts", tip="Most severe finding of the run",
         ),
     )  # fmt: skip
 

@@ -153,7 +153,7 @@ def distance_tip(row: BoardRow) -> str:
 
 
 def severity_of(row: BoardRow) -> Severity | None:
-    """Return the severity of the gravest finding of a row."""
+    """Return the severity of the most severe finding of a row."""
     return None if row.progress is None else row.progress.severity
 
 

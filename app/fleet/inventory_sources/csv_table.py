@@ -61,7 +61,7 @@ def csv_table(text: str, now: datetime, *, private: bool = False) -> FoundInvent
     _check(head, columns)
     rows = [[cell.strip() for cell in row] for row in rows[1:]]
     hosts = [
-        _host(dict(zip(columns, row, strict=False)), now, len(row) > len(head), private=private)
+        _host(dict(zip(columns, row, strict=False)), now, long=len(row) > len(head), private=private)
         for row in rows[: MOST_HOSTS + 1]
         if any(row) and not row[0].startswith("#")
     ]
@@ -85,7 +85,7 @@ def _check(head: list[str], columns: list[str]) -> None:
             raise InventoryError(f"the columns {names[:80]} are the same.", "Remove one of them.")
 
 
-def _host(row: Mapping[str, str], now: datetime, long: bool, *, private: bool) -> StatedHost:  # noqa: FBT001
+def _host(row: Mapping[str, str], now: datetime, *, long: bool, private: bool) -> StatedHost:
     public, name = row.get("address", ""), row.get("name", "")
     address = chosen_address(public, row.get("private_address", ""), prefer_private=private)
     attributes, problem = _attributes(row, now)
