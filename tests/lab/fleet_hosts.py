@@ -17,6 +17,9 @@ from tests.lab.machines import OWN_BOOT
 from tests.lab_sshd import LabHost, LabKeys
 
 CPU_GROUPS = Path("/sys/fs/cgroup/cpu")
+PROGRAMS = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+"""The search path of a host."""
+
 PERIOD = 100_000
 """Microseconds of a scheduling period of a quota."""
 
@@ -91,12 +94,12 @@ def fleet(
     count: int,
     *,
     quotas: Mapping[str, float] | None = None,
-    path: Mapping[str, str] | None = None,
+    environment: Mapping[str, Mapping[str, str]] | None = None,
     namespaces: Sequence[tuple[str, str]] = (),
 ) -> Iterator[dict[str, LabHost]]:
     """Yield running hosts by name.
 
-    `quotas` are shares of one CPU, `path` folders with other tools, by host; `namespaces` are those of network().
+    `quotas` are shares of one CPU, `environment` variables of every command, by host; `namespaces` those of network().
     """
     stem = f"benchwright-lab-{uuid.uuid4().hex[:8]}"
     hosts = {name: _made(folder / name, keys) for name in names_of(count)}
@@ -108,8 +111,8 @@ def fleet(
             host.prefix = ["ip", "netns", "exec", namespace, *host.prefix]
         if quotas and name in quotas:
             host.prefix = [*_with_quota(f"{stem}-{name}", quotas[name]), *host.prefix]
-        if path and name in path:
-            host.options["SetEnv"] = f"PATH={path[name]}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+        if environment and name in environment:
+            host.options["SetEnv"] = " ".join(f"{key}={value}" for key, value in environment[name].items())
     try:
         with ThreadPoolExecutor(8) as pool:
             list(pool.map(LabHost.start, hosts.values()))

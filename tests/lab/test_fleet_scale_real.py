@@ -8,7 +8,7 @@ from app.fleet.results import results_lines
 from app.fleet_study import FleetHost, FleetLimits, FleetPlan, HostRunState
 from app.plans.plan import Plan, Repetition, Step, make_step
 from app.services import Workstation
-from tests.lab.fleet_hosts import fleet, names_of, network
+from tests.lab.fleet_hosts import PROGRAMS, fleet, names_of, network
 from tests.lab_sshd import AnsweringAsker, LabKeys
 
 pytestmark = [pytest.mark.slow, pytest.mark.alone]
@@ -37,13 +37,13 @@ def round_trips(address: str) -> Step:
     )
 
 
-def other_sysbench(folder: Path) -> Path:
-    """Return a folder with a sysbench of another version."""
+def other_sysbench(folder: Path) -> dict[str, str]:
+    """Return an environment with a sysbench of another version in a folder."""
     folder.mkdir()
     script = '#!/bin/sh\n[ "$1" = --version ] && { echo "sysbench 1.0.11"; exit; }\nexec /usr/bin/sysbench "$@"\n'
     (folder / "sysbench").write_text(script)
     (folder / "sysbench").chmod(0o755)
-    return folder
+    return {"PATH": f"{folder}:{PROGRAMS}"}
 
 
 @pytest.mark.parametrize("count", [50, 100])
@@ -55,7 +55,7 @@ def test_staged_hosts_are_found_and_named(tmp_path: Path, lab_keys: LabKeys, cou
     with network(count, {names.index(delayed): 2.0}) as namespaces:
         gateway = f"{namespaces[0][1].rpartition('.')[0]}.1"
         hosts = fleet(
-            tmp_path / "fleet", lab_keys, count, quotas=quotas, path={other: str(tools)}, namespaces=namespaces
+            tmp_path / "fleet", lab_keys, count, quotas=quotas, environment={other: tools}, namespaces=namespaces
         )
         workstation = Workstation(tmp_path / "library.db", tmp_path / "hosts.toml")
         with hosts:

@@ -21,7 +21,7 @@ from app.host_attributes import HostAttributes
 from app.library_location import location_of
 from app.plans.plan import Plan, Repetition, make_step
 from app.services import Workstation
-from tests.lab.fleet_hosts import fleet, names_of
+from tests.lab.fleet_hosts import PROGRAMS, fleet, names_of
 from tests.lab.fleet_workers import Computer, moments, slow_sysbench
 from tests.lab_sshd import AnsweringAsker, LabHost, LabKeys
 from tests.postgresql import Server, programs
@@ -183,10 +183,11 @@ def study(tmp_path: Path, lab_keys: LabKeys, monkeypatch: pytest.MonkeyPatch) ->
     """Give a study on real hosts whose workers have not started."""
     monkeypatch.setattr("app.plans.validation.LEAST_EVERY", 0.5)
     tools = {name: slow_sysbench(tmp_path / "tools" / name, SECONDS) for name in names_of(HOSTS)}
+    paths = {name: {"PATH": f"{folder}:{PROGRAMS}"} for name, folder in tools.items()}
     server = Server(durable=True, auth="scram-sha-256")
     workstation = Workstation(location_of(server.url().replace("@", ":secret@")), tmp_path / "hosts.toml")
     try:
-        with fleet(tmp_path / "hosts", lab_keys, HOSTS, path=tools) as hosts:
+        with fleet(tmp_path / "hosts", lab_keys, HOSTS, environment=paths) as hosts:
             workstation.prepare_queue()
             server.execute(f"CREATE ROLE carrier LOGIN PASSWORD '{PASSWORD}'; GRANT benchwright TO carrier")
             made = Study(tmp_path, server, hosts, workstation)
