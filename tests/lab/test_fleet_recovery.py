@@ -17,6 +17,7 @@ from app.events import State
 from app.fleet_study import FleetHost, FleetLimits, FleetPlan, FleetStudy, HostRunState
 from app.plans.plan import Plan, Repetition, make_step
 from app.services import Workstation
+from app.store.ownership import HEARTBEAT, HEARTBEAT_TIMEOUT
 from remote.connection_state import PATIENCE
 from tests.lab.machines import StartMachine
 from tests.lab_sshd import AnsweringAsker, LabHost, LabKeys, free_port
@@ -111,6 +112,27 @@ def test_a_study_whose_process_is_killed_is_continued(
     ended = workstation.fleet_runner(study.id, AnsweringAsker()).run()
     assert ended.ended is not None
     check_once(workstation, study, files)
+
+
+@pytest.mark.slow
+def test_a_study_continues_after_the_computer_slept(
+    workstation: Workstation, start_machine: StartMachine, tmp_path: Path
+) -> None:
+    """The process is suspended for longer than a heartbeat counts, and every connection is lost meanwhile."""
+    hosts = ["a1", "a2", "a3", "b1"]
+    machines = [start_machine(host) for host in hosts]
+    files = [counted(machine, tmp_path / host) for machine, host in zip(machines, hosts, strict=True)]
+    study = workstation.begin_fleet_study(fleet_plan(*hosts, seconds=4, at_once=3), AnsweringAsker())
+    with process_of(study, tmp_path) as process:
+        until(lambda: sum(map(bool, starts(files))) >= 3, 120)
+        os.kill(process.pid, signal.SIGSTOP)
+        for machine in machines:
+            machine.cut()
+        time.sleep(HEARTBEAT_TIMEOUT + HEARTBEAT)
+        os.kill(process.pid, signal.SIGCONT)
+        assert process.wait(180) == 0
+    check_once(workstation, study, files)
+    assert starts(files) == [TRIALS] * len(files)
 
 
 @pytest.mark.slow

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from app.fleet.results import results_lines
+from app.fleet.results import outlier_text, results_lines
 from app.fleet_study import FleetHost, FleetLimits, FleetPlan, HostRunState
 from app.plans.plan import Plan, Repetition, Step, make_step
 from app.services import Workstation
@@ -75,3 +75,24 @@ def test_staged_hosts_are_found_and_named(tmp_path: Path, lab_keys: LabKeys, cou
     departing = {one.host: one.facts for group in workstation.fleet_sameness(study.id) for one in group.departures}
     assert any("Tools · sysbench" in fact for fact in departing[other])
     assert all("CPU · cgroup CPU quota" in departing[host] for host in slowed)
+
+
+def test_twenty_clean_fleets_have_no_lemon(tmp_path: Path, lab_keys: LabKeys) -> None:
+    """Each fleet is a study of 24 hosts alike, in two groups, started anew."""
+    names = names_of(24)
+    hosts = tuple(FleetHost(name, "ab"[index % 2]) for index, name in enumerate(names))
+    step = make_step("sysbench-cpu", {"time": 1, "threads": 1})
+    plan = FleetPlan(Plan("clean", (), (step,), repetition=Repetition(pause=0.0)), hosts, limits=FleetLimits(AT_ONCE))
+    workstation = Workstation(tmp_path / "library.db", tmp_path / "hosts.toml")
+    wrong = []
+    for number in range(20):
+        folder = tmp_path / f"fleet-{number}"
+        with fleet(folder, lab_keys, len(names), quotas=dict.fromkeys(names, QUOTA)):
+            study = workstation.begin_fleet_study(plan, AnsweringAsker())
+            ended = workstation.fleet_runner(study.id, AnsweringAsker()).run()
+        (Path.home() / ".ssh" / "config").unlink()  # the hosts of the next fleet have the same names
+        assert ended.counts == {HostRunState.DONE: len(names)}
+        found = workstation.fleet_results(study.id)
+        assert found.tested == {"a": 12, "b": 12}
+        wrong += [(number, outlier_text(lemon)) for lemon in found.search.lemons]
+    assert wrong == []
