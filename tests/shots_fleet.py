@@ -89,6 +89,16 @@ def _results(stage: Stage) -> QWidget:
     return window
 
 
+def _next_study(stage: Stage) -> QWidget:
+    window, page = _opened(stage)
+    page.views.show_results()
+    stage.settle(lambda: bool(page.results.charts))
+    page.results.tabs.setCurrentWidget(page.results.next_study)
+    stage.settle(lambda: page.results.next_study.proposals is not None)
+    stage.settle()
+    return window
+
+
 SHOTS: list[Shot] = [
     ("fleet-empty", _empty),
     ("fleet-board", _board),
@@ -98,4 +108,5 @@ SHOTS: list[Shot] = [
     ("fleet-replace", _replaced),
     ("fleet-host-keys", _keys),
     ("fleet-results", _results),
+    ("fleet-next-study", _next_study),
 ]

@@ -9,6 +9,7 @@ from app.cli.sameness import print_sameness
 from app.cli.studies import Study, study
 from app.fleet.board import study_state
 from app.fleet.planner import FleetGoal, FleetRequest
+from app.fleet.proposals import MOST_INSTANCES
 from app.fleet.results import results_lines
 from app.fleet.results_json import proposals_to_json, results_to_json
 from app.fleet.sameness_report import sameness_to_json
@@ -58,7 +59,9 @@ def sameness(workstation: Workstation, name: str, *, as_json: bool) -> None:
 @click.option("--half-width", type=PERCENT, metavar="PERCENT", help="Half width of the interval of each type's mean.")
 @click.option("--difference", type=PERCENT, metavar="PERCENT", help="Difference between two types to show.")
 @click.option("--metric", default="", metavar="NAME", help="Metric.  [default: the first headline metric]")
-@click.option("--most-instances", type=Whole(3, 1000), default=20, show_default=True, help="Most instances of a type.")
+@click.option(
+    "--most-instances", type=Whole(3, 1000), default=MOST_INSTANCES, show_default=True, help="Most instances of each."
+)
 @json_verb("fleet-propose")
 def propose(
     workstation: Workstation,

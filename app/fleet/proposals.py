@@ -4,13 +4,16 @@ from dataclasses import dataclass, replace
 
 from app.fleet.estimate import SETUP
 from app.fleet.planner import FleetCost, FleetDesign, FleetRequest, plan_text, propose_fleet
-from app.fleet.results import FleetResults
+from app.fleet.results import PAIRED, FleetResults
 from app.fleet.study import FleetError, FleetMetric
 from app.fleet_study import FleetPlan
 from app.plans.context import step_context
 from app.ranking.candidates import Price, PriceError, one_currency
 from app.sample_size.designs import Effort
 from suites.quantities import listed
+
+MOST_INSTANCES = 20
+"""Most instances of a type, unless the user wants more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,17 @@ def propose_from(found: FleetResults, request: FleetRequest, metric: str = "") -
     if not chosen:
         names = listed([one.metric.name for one in found.metrics], 8) or "none"
         raise FleetError(f"{found.study.id} has no result of {metric[:60] or 'a metric'}.", f"Its metrics: {names}.")
-    one, levels = chosen[0]
+    return propose_for(found, chosen[0][0], request)
+
+
+def propose_for(found: FleetResults, one: FleetMetric, request: FleetRequest) -> Proposals:
+    """Return designs of the next study by the variance of a metric of `found`.
+
+    Raises FleetError if its variance is not known.
+    """
+    levels = found.levels[found.metrics.index(one)]
+    if levels is None:
+        raise FleetError(PAIRED, "Choose another metric.")
     plan = found.study.plan
     effort = Effort(_trial_seconds(plan, one.step), SETUP, plan.plan.repetition.every, _price(plan))
     wanted, cost = replace(request, types=len(one.groups)), FleetCost(effort)

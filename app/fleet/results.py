@@ -21,6 +21,8 @@ from suites.verdict import Trust
 MOST_NAMED = 8
 """Hosts named in a note."""
 
+PAIRED = "A network test measures two hosts at once: it has no variance by level."
+
 Progress = Mapping[str, RunProgress]
 
 

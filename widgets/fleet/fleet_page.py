@@ -58,6 +58,7 @@ class FleetPage(Page):
         self.studies, self.board = StudyTable(), BoardView(self.actions_of_fleet)
         self.results = ResultsView(workstation)
         self.views = StudyViews(self.board, self.results, self.actions_of_fleet)
+        self.results.study_requested.connect(self.new_study)
         self.feed = BoardFeed(workstation, self)
         self.notice, self.undo_bar = Notice(), UndoBar(self._undo)
         self.new_button = push_button("New study…", lambda _checked: self.new_study(), primary=True)

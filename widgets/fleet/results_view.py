@@ -9,13 +9,14 @@ from PySide6.QtWidgets import QComboBox, QScrollArea, QSplitter, QStackedLayout,
 from app.chart import Chart
 from app.fleet.distances import FEWEST_PER_GROUP
 from app.fleet.levels import FleetLevels
-from app.fleet.results import FleetResults, lemons_text
+from app.fleet.results import PAIRED, FleetResults, lemons_text
 from app.fleet.study import FleetMetric
 from app.fleet_study import FleetStudy, HostRunState
 from app.services import Workstation
 from suites.errors import BenchwrightError
 from suites.quantities import count_text, first_upper
 from widgets.fleet.changes_pane import ChangesPane, DeparturesPane
+from widgets.fleet.next_study_pane import NextStudyPane
 from widgets.fleet.outliers_pane import OutliersPane
 from widgets.fleet.ranking_pane import GroupRankingPane
 from widgets.fleet.read_pane import ReadPane
@@ -40,14 +41,13 @@ NEEDED = (
     "of it: trials of a session, sessions of an instance, instances of a type."
 )
 
-PAIRED = "A network test measures two hosts at once: it has no variance by level."
-
 
 class ResultsView(ReadPane):
     """Results, read again after host-runs of the study are over."""
 
     filter_requested = Signal(str)  # a filter of the library
     replace_requested = Signal(str, str)  # a host and its group
+    study_requested = Signal(object, str)  # a Plan, and words that select its hosts
     status = Signal(str)
 
     def __init__(self, workstation: Workstation) -> None:
@@ -72,6 +72,7 @@ class ResultsView(ReadPane):
         self.levels, self.moments = LevelTable(), Text("", Tone.MUTED)
         self.outliers, self.ranking = OutliersPane(workstation), GroupRankingPane(workstation)
         self.departures, self.changes = DeparturesPane(workstation), ChangesPane(workstation)
+        self.next_study = NextStudyPane(workstation)
         self.tabs = QTabWidget(documentMode=True)
         self.tabs.setAccessibleName("Results of the study")
         self._connect()
@@ -140,6 +141,7 @@ class ResultsView(ReadPane):
             return
         self._show_levels(found.levels[at])
         self.ranking.show_metric(found.study, found.metrics[at])
+        self.next_study.show_metric(found, found.metrics[at])
         self._show_charts(found.charts_of(found.metrics[at]))
 
     def _show_levels(self, levels: FleetLevels | None) -> None:
@@ -172,7 +174,7 @@ class ResultsView(ReadPane):
         self.waiting.setText("")
         self._stack.setCurrentIndex(2)
         self.outliers.show_results(None)
-        for part in (self.ranking, self.departures, self.changes):
+        for part in (self.ranking, self.departures, self.changes, self.next_study):
             part.show_study("")
 
     def _fail(self, error: BenchwrightError) -> None:
@@ -186,13 +188,14 @@ class ResultsView(ReadPane):
         self.outliers.filter_requested.connect(self.filter_requested)
         self.outliers.replace_requested.connect(self.replace_requested)
         self.outliers.status.connect(self.status)
+        self.next_study.study_requested.connect(self.study_requested)
 
     def _arrange(self) -> None:
         variance = QWidget()
         fill(column_in(variance, SPACE[1]), (self.levels, 1), self.moments)
         for part, text in (
             (self.outliers, "Outliers"), (variance, "Variance by level"), (self.ranking, "Ranking"),
-            (self.departures, "Differing facts"), (self.changes, "Changes"),
+            (self.departures, "Differing facts"), (self.changes, "Changes"), (self.next_study, "Next study"),
         ):  # fmt: skip
             self.tabs.addTab(part, text)
         splitter = QSplitter(Qt.Orientation.Vertical, childrenCollapsible=False)

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QComboBox, QFormLayout, QGridLayout, QSizePolicy, 
 from app.fleet_study import MOST_HOSTS, HostOrder, Topology
 from app.plans.plan import Plan
 from app.plans.validation import MOST_SESSIONS
+from suites.parameters import format_duration
 from suites.quantities import first_upper
 from widgets.fleet.study_draft import StudyDraft, plan_text
 from widgets.parts.boxes import in_row
@@ -80,8 +81,11 @@ class StudyForm(QWidget):
         self.plans.setCurrentIndex(current)
 
     def show_plan(self, plan: Plan | None) -> None:
-        """Show the tests of the chosen plan."""
+        """Show the tests of the chosen plan, and its sessions if it has several."""
         self._plan = plan
+        if plan is not None and plan.repetition.sessions > 1:
+            self.sessions.setValue(plan.repetition.sessions)
+            self.every.setText(format_duration(plan.repetition.every))
         self.tests.setText("" if plan is None else plan_text(plan))
         self.changed.emit()
 

@@ -14,6 +14,7 @@ from pytestqt.qtbot import QtBot
 from app.comparison.variance import GROUP, RUN
 from app.fleet.changes import NOT_COMMON
 from app.fleet.levels import fleet_levels
+from app.fleet.results import PAIRED
 from app.fleet.sameness import sameness_of
 from app.fleet_study import FleetStudy
 from app.questions import RefusingAsker
@@ -26,7 +27,7 @@ from widgets.fleet.changes_pane import CHOOSE, NONE_EARLIER, ChangesPane
 from widgets.fleet.fleet_page import FleetPage
 from widgets.fleet.hosts_question import HostsQuestion
 from widgets.fleet.results_tables import departures_of
-from widgets.fleet.results_view import PAIRED
+from widgets.fleet.study_dialog import StudyDialog
 from widgets.library.library_page import LibraryPage
 from widgets.main_window import MainWindow
 from widgets.page import PageName
@@ -259,3 +260,32 @@ def test_the_odd_host_of_a_group_is_the_first_with_its_values() -> None:
     assert (rows[1].host, rows[1].count) == ("h0-2", "2")
     assert "CPU quota: 0.5 (most hosts: 2)" in rows[1].values
     assert rows[2].host == "h0-3"
+
+
+def test_the_next_study_has_the_sessions_and_trials_of_a_design(qtbot: QtBot, page: FleetPage) -> None:
+    pane = page.results.next_study
+    pane.wanted.setValue(10.0)
+    brought(qtbot, page, pane)
+    shown = pane.table.content.shown
+    assert [one.cost for one in shown] == sorted(one.cost or 0.0 for one in shown)
+    assert all(one.shown <= 0.1 for one in shown)
+    chosen = shown[1].design
+    pane.table.selectRow(1)
+    pane.begin.trigger()
+    dialog = next(found for found in page.findChildren(StudyDialog) if found.isVisible())
+    draft = dialog.form.draft(dialog.draft)
+    assert draft.plan is not None
+    assert (draft.sessions, draft.plan.repetition.trials) == (chosen.sessions, chosen.trials)
+    assert draft.words.split()[0] == f"c7i:={','.join(f'c7i-{at:02}' for at in range(1, chosen.hosts + 1))}"
+    dialog.reject()
+    qtbot.waitUntil(lambda: not jobs.running())
+
+
+def test_a_goal_out_of_reach_says_so_and_offers_nothing(qtbot: QtBot, page: FleetPage) -> None:
+    pane = page.results.next_study
+    brought(qtbot, page, pane)
+    pane.wanted.setValue(0.01)
+    pane.most.setValue(3)
+    qtbot.waitUntil(lambda: pane.none.text() == "No design with at most 3 instances of each type reaches it.")
+    assert pane.table.isHidden()
+    assert not pane.begin.isEnabled()

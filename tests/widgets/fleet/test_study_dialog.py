@@ -1,5 +1,7 @@
 """The dialog of a new study: hosts and estimate as they are entered, faults as messages, nothing lost."""
 
+from dataclasses import replace
+
 import pytest
 from pytestqt.qtbot import QtBot
 
@@ -86,4 +88,13 @@ def test_network_tests_offer_pairs_and_a_mesh(qtbot: QtBot, dialog: StudyDialog)
     assert not dialog.form.topology.isVisible()
     dialog.form.show_plan(Plan("net", (), (make_step("iperf3", {}),)))
     assert dialog.form.topology.isVisible()
+    settle(qtbot, dialog)
+
+
+def test_a_plan_with_sessions_fills_them_in(qtbot: QtBot, dialog: StudyDialog) -> None:
+    dialog.form.show_plan(replace(CPU, repetition=replace(CPU.repetition, sessions=4, every=21600.0)))
+    assert (dialog.form.sessions.value(), dialog.form.every.text()) == (4, "6 h")
+    assert dialog.form.every.isEnabled()
+    dialog.form.show_plan(CPU)
+    assert dialog.form.sessions.value() == 4
     settle(qtbot, dialog)
