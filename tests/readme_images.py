@@ -1,7 +1,8 @@
 """Takes the README's pictures from real measurements of this computer: ``python -m tests.readme_images FOLDER``.
 
 Six trials of random reads and of the processor are pinned as the baseline, then the same plan runs again in the window.
-Then a duet runs in the window, the cloud check, and a search with three trials. It takes about twenty minutes.
+Then a duet runs in the window, the cloud check, a search with three trials, and a fleet study of two sessions. It takes
+about half an hour, as root: the hosts of the study have quotas.
 """
 
 import os
@@ -17,15 +18,21 @@ from PySide6.QtCore import QEventLoop, QTimer
 from PySide6.QtWidgets import QApplication
 
 from app.distributions.studies import StudyKind
+from app.fleet_study import FleetHost, FleetLimits, FleetPlan
+from app.host_attributes import HostAttributes
 from app.plans.plan import LOCAL, Plan, Repetition, make_step
 from app.plans.presets import fill, preset
 from app.questions import RefusingAsker
 from app.runs.control import Control
-from tests.shot_stage import VARIANTS, Stage, stage
+from tests.lab.fleet_hosts import fleet
+from tests.lab_sshd import AnsweringAsker
+from tests.perf.host import make_keys
+from tests.shot_stage import VARIANTS, Stage, opened, stage
 from tests.shots_duet import duet
 from tests.shots_investigations import several as investigation
 from tests.shots_outputs import several
 from widgets import jobs, theme
+from widgets.fleet.fleet_page import FleetPage
 from widgets.main_window import MainWindow
 from widgets.page import PageName
 from widgets.plots.studies import StudyPane
@@ -60,6 +67,8 @@ def main(folder: Path) -> None:
         _measure(made, fill(preset("cloud-check"), [LOCAL], {}).tuned({LOCAL: facts}))
         sys.stdout.write(f"{made.workstation.export_card('last', folder / 'card.png')}\n")
         _picture_search(made, folder / "search.png")
+    with tempfile.TemporaryDirectory() as home, stage(Path(home), VARIANTS[0]) as made:
+        _picture_fleet(made, Path(home), folder)
     with tempfile.TemporaryDirectory() as home, stage(Path(home), VARIANTS[0]) as made:
         _take(several(made), folder / "judge.png")
         _take(investigation(made), folder / "investigation.png")
@@ -126,6 +135,36 @@ def _picture_search(made: Stage, path: Path) -> None:
     _until(lambda: pane.content is not None)
     pane.grab().save(str(path))
     sys.stdout.write(f"{path}\n")
+
+
+def _picture_fleet(made: Stage, home: Path, folder: Path) -> None:
+    """Take the board and the results of a study of three types of hosts, of which one has two thirds of its quota."""
+    types = {"c7i": 0.08, "c7a": 0.09, "m7g": 0.07}  # shares of a CPU
+    quotas = {f"{name}-{number:02}": share for name, share in types.items() for number in range(1, 9)}
+    hosts = tuple(
+        FleetHost(name, name[:3], HostAttributes(f"{name[:3]}.large", "eu-1a", 0.09, "USD")) for name in quotas
+    )
+    step = make_step("sysbench-cpu", {"time": 2, "threads": 1})
+    repetition = Repetition(pause=0.0, sessions=2, every=600.0)
+    plan = FleetPlan(Plan("price per core", (), (step,), repetition=repetition), hosts, limits=FleetLimits(12))
+    with fleet(home / "fleet", make_keys(home), list(quotas), quotas=quotas | {"c7i-07": 2 / 3 * types["c7i"]}):
+        study = made.workstation.begin_fleet_study(plan, AnsweringAsker())
+        window = made.window()
+        page = opened(window, FleetPage)
+        page.runs.start(study)
+        page.show_study(study.id)
+
+        def over() -> int:
+            return sum(count for state, count in made.workstation.fleet_study(study.id).counts.items() if state.over)
+
+        _until(lambda: over() >= len(hosts) + PICTURED)
+        page.refresh()
+        _wait(3000)
+        _take(window, folder / "fleet.png")
+        _until(lambda: over() == 2 * len(hosts) and not page.runs.running)
+    page.views.show_results()
+    _until(lambda: bool(page.results.charts) and not jobs.running())
+    _take(window, folder / "lemons.png")
 
 
 def _until(holds: Callable[[], bool]) -> None:

@@ -1,6 +1,6 @@
 """Many hosts at once, each a machine of its own to Benchwright, some slowed by a quota or with other tools.
 
-``with fleet(folder, keys, 50) as hosts`` starts them, adds them to ~/.ssh/config as h001, h002, … and stops them.
+``with fleet(folder, keys, names_of(50)) as hosts`` starts them, adds them to ~/.ssh/config, and stops them.
 """
 
 import contextlib
@@ -91,7 +91,7 @@ def _ip(*words: str) -> None:
 def fleet(
     folder: Path,
     keys: LabKeys,
-    count: int,
+    names: Sequence[str],
     *,
     quotas: Mapping[str, float] | None = None,
     environment: Mapping[str, Mapping[str, str]] | None = None,
@@ -102,7 +102,7 @@ def fleet(
     `quotas` are shares of one CPU, `environment` variables of every command, by host; `namespaces` those of network().
     """
     stem = f"benchwright-lab-{uuid.uuid4().hex[:8]}"
-    hosts = {name: _made(folder / name, keys) for name in names_of(count)}
+    hosts = {name: _made(folder / name, keys) for name in names}
     for index, (name, host) in enumerate(hosts.items()):
         host.prefix = [*OWN_BOOT, str(folder / name)]
         if namespaces:

@@ -59,7 +59,7 @@ def test_a_staged_study_recovers_its_components(
     hosts = tuple(FleetHost(name, group) for name, (group, _) in zip(names, drawn, strict=True))
     plan = FleetPlan(Plan("staged", (), (step,), repetition=repetition), hosts, limits=FleetLimits(8))
     workstation = Workstation(tmp_path / "library.db", tmp_path / "hosts.toml")
-    with fleet(tmp_path / "fleet", lab_keys, len(names), environment=environment):
+    with fleet(tmp_path / "fleet", lab_keys, names, environment=environment):
         study = workstation.begin_fleet_study(plan, AnsweringAsker())
         ended = workstation.fleet_runner(study.id, AnsweringAsker()).run()
     assert ended.counts == {HostRunState.DONE: len(names) * DESIGN.sessions}

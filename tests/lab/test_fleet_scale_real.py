@@ -55,7 +55,7 @@ def test_staged_hosts_are_found_and_named(tmp_path: Path, lab_keys: LabKeys, cou
     with network(count, {names.index(delayed): 2.0}) as namespaces:
         gateway = f"{namespaces[0][1].rpartition('.')[0]}.1"
         hosts = fleet(
-            tmp_path / "fleet", lab_keys, count, quotas=quotas, environment={other: tools}, namespaces=namespaces
+            tmp_path / "fleet", lab_keys, names, quotas=quotas, environment={other: tools}, namespaces=namespaces
         )
         workstation = Workstation(tmp_path / "library.db", tmp_path / "hosts.toml")
         with hosts:
@@ -87,7 +87,7 @@ def test_twenty_clean_fleets_have_no_lemon(tmp_path: Path, lab_keys: LabKeys) ->
     wrong = []
     for number in range(20):
         folder = tmp_path / f"fleet-{number}"
-        with fleet(folder, lab_keys, len(names), quotas=dict.fromkeys(names, QUOTA)):
+        with fleet(folder, lab_keys, names, quotas=dict.fromkeys(names, QUOTA)):
             study = workstation.begin_fleet_study(plan, AnsweringAsker())
             ended = workstation.fleet_runner(study.id, AnsweringAsker()).run()
         (Path.home() / ".ssh" / "config").unlink()  # the hosts of the next fleet have the same names

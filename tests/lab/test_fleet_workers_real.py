@@ -187,7 +187,7 @@ def study(tmp_path: Path, lab_keys: LabKeys, monkeypatch: pytest.MonkeyPatch) ->
     server = Server(durable=True, auth="scram-sha-256")
     workstation = Workstation(location_of(server.url().replace("@", ":secret@")), tmp_path / "hosts.toml")
     try:
-        with fleet(tmp_path / "hosts", lab_keys, HOSTS, environment=paths) as hosts:
+        with fleet(tmp_path / "hosts", lab_keys, names_of(HOSTS), environment=paths) as hosts:
             workstation.prepare_queue()
             server.execute(f"CREATE ROLE carrier LOGIN PASSWORD '{PASSWORD}'; GRANT benchwright TO carrier")
             made = Study(tmp_path, server, hosts, workstation)

@@ -47,7 +47,7 @@ def _size(count: int) -> Mapping[str, Found]:
         leases = folder / "own-leases"
         leases.mkdir()
         os.environ["BENCHWRIGHT_LEASES"] = str(leases)
-        with fleet(folder / "fleet", make_keys(folder), count):
+        with fleet(folder / "fleet", make_keys(folder), names_of(count)):
             return {side: _measured(words, environment) for side, (words, environment) in _sides(folder, count).items()}
 
 
