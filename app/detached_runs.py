@@ -73,6 +73,13 @@ class DetachedRun:
         return tuple(trial for trial in self.record.trials if trial.state is State.RUNNING)
 
     @property
+    def unstored(self) -> tuple[StoredJob, ...]:
+        """The measuring commands that were planned, the last of each trial, of trials whose start is not stored."""
+        known = {record.trial.id for record in self.record.trials}
+        planned = {job.trial: job for job in self.jobs if job.purpose is Purpose.MEASURE and job.trial not in known}
+        return tuple(planned.values())
+
+    @property
     def hosts(self) -> tuple[str, ...]:
         """The hosts that may still have its directories; if none, those of the plan."""
         return tuple(dict.fromkeys(used.where for used in self.workspaces)) or self.record.summary.hosts

@@ -5,17 +5,18 @@ import shlex
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 
 from app.detached_runs import DetachedRun, StoredJob
-from app.events import AttemptEnded, Event, FindingRaised, RunEnded, State, Trial, apply_stages
+from app.events import Event, FindingRaised, RunEnded, State, Trial, TrialStarted, apply_stages
 from app.plans.plan import Order, Plan, Policy, host_label
 from app.records import RunRecord, TrialRecord
 from app.runs.control import Control
 from app.runs.duet import Duet
+from app.runs.orphans import followed_of, orphans_ended
 from app.runs.phase import RunOutcome
 from app.runs.policies import decided, verdict_rules
-from app.runs.run_hosts import RunHosts
 from app.runs.schedule import Schedule, Slot
 from app.runs.trial import NEVER_BEGAN, PEER, DetachedTrial, TrialRun
 from app.runs.trials import Trials, TrialTask, hosts_of
@@ -23,6 +24,7 @@ from app.store.errors import ReadOnlyError, StoreError
 from app.store.recorder import Recorder
 from app.store.store import Store
 from app.verdict.stages import Verdicts
+from remote.errors import JobError
 from remote.jobs.job import RemoteJob
 from remote.session import Session
 from suites.base import Purpose
@@ -45,19 +47,53 @@ class Attachment:
         self._trials, self._steps, self._hosts = trials, trials.steps, trials.hosts
         self._duets: dict[tuple[str, int, bool], Duet] = {}  # by host, number and warm-up
 
+    def begin(self) -> Iterator[Event]:
+        """Feed finished trials to the schedule, adopt trials whose start is not stored, end all other commands.
+
+        Raises OrphanError if one may still run.
+        """
+        yield from replay_trials(self._trials.schedule, self._run)
+        yield self._trials.progress()
+        for job in self._run.unstored:
+            yield from self._adopt(job)
+        yield from orphans_ended(self._run, self._hosts, self._steps.outcome)
+
+    def _adopt(self, job: StoredJob) -> Iterator[Event]:
+        """Record the start of a trial, unless its command verifiably never began: the trial then runs anew."""
+        used = next((used for used in self._run.workspaces if used.workspace.nonce == job.workspace.nonce), None)
+        session = (self._hosts.sessions | self._hosts.roots).get(job.where)
+        if used is None or session is None:
+            return
+        began = job.began
+        try:
+            if began is None:
+                find = partial(RemoteJob.find_or_prevent, session, job.workspace, job.directory)
+                found = yield from self._hosts.queue.during(find)
+                if found is None:
+                    return
+                began = found.began
+        except JobError:  # it may have begun: the trial ends with this error once its command is looked for again
+            log.info("trial %d of %s", job.trial, self._run.id, exc_info=True)
+        trial = self._trial(job.trial, self._trials.schedule.next_slot((used.step, used.host)))
+        clock = None if began is None else began.clock
+        made = replace(trial.described(clock), started=self._run.since)  # recorded until just after its start
+        record = TrialRecord(made, State.RUNNING, None, None)
+        self._run = replace(self._run, record=replace(self._run.record, trials=(*self._run.record.trials, record)))
+        yield TrialStarted(made, trial.expected)
+
+    def _trial(self, number: int, slot: Slot) -> TrialRun:
+        trials = self._trials
+        made = TrialRun(number, slot, self._steps.at(slot), trials.request.control, measuring=trials.measuring)
+        made.expected, made.start_reported = trials.schedule.expected(slot.key), True
+        return made
+
     def resume(self) -> Iterator[Event]:
-        """Feed finished trials to the schedule, reopen steps that may have directories, follow the running trials."""
+        """Reopen steps that may have directories, and follow the running trials."""
         run, trials, schedule = self._run, self._trials, self._trials.schedule
-        yield from replay_trials(schedule, run)
-        yield trials.progress()
         self._restore_steps()
         yield from self._steps.end(detached=True)
         for record in run.under_way:
-            slot = slot_of(run.record.plan, record.trial)
-            trial = TrialRun(
-                record.trial.id, slot, self._steps.at(slot), trials.request.control, measuring=trials.measuring
-            )
-            trial.expected, trial.start_reported = schedule.expected(slot.key), True
+            trial = self._trial(record.trial.id, slot_of(run.record.plan, record.trial))
             trial.duet = self._duet_of(record)
             task = TrialTask(trials, trial)
             trials.begin(task, self._found(record.trial, task))
@@ -132,22 +168,6 @@ def hosts_to_connect(plan: Plan, run: DetachedRun | None, control: Control) -> t
     return tuple(dict.fromkeys([*hosts, *peers]))
 
 
-def orphans_ended(run: DetachedRun, hosts: RunHosts, outcome: RunOutcome) -> Iterator[Event]:
-    """End the commands of the run that may still run and are not followed.
-
-    Raises OrphanError if one may still run and the run is to start others; when stopping, records it as a problem.
-    """
-    end = partial(end_orphans, run, hosts.sessions | hosts.roots)
-    try:
-        unknown = yield from hosts.queue.during(end)
-    except OrphanError as error:
-        if not hosts.control.stopped:
-            raise
-        outcome.problems.append(str(error))
-    else:
-        yield from map(AttemptEnded, unknown)
-
-
 def slot_of(plan: Plan, trial: Trial) -> Slot:
     """Return the slot of `trial`."""
     return Slot(plan.step(trial.step).on(trial.host), trial.host, trial.number, trial.warm_up, trial.profiled)
@@ -176,57 +196,9 @@ def overlapping(run: DetachedRun, trial: Trial) -> set[str]:
     return {other.host for other in meanwhile if other.clock is not None} - {trial.host}
 
 
-class OrphanError(BenchwrightError):
-    """A command of the run that is not followed may still run on a host, so no other command is started."""
-
-
-def end_orphans(run: DetachedRun, sessions: Mapping[str, Session]) -> tuple[int, ...]:
-    """End every command of the run that may still run, except the followed ones of running trials.
-
-    Return the ids of the trials whose start is not stored: their commands have ended and they will be repeated. A
-    command whose start is still in transit to its host is prevented from starting.
-    Raises OrphanError if one could not be ended.
-    """
-    known = {record.trial.id for record in run.record.trials}
-    followed = {job.directory for job in _followed(run)}
-    rest = [job for job in run.jobs if job.directory not in followed]
-    for used in run.workspaces:
-        session = sessions.get(used.where)
-        if session is None:
-            continue
-        # A job stored as begun that no longer runs cannot start again; one not stored as begun may start late.
-        unknown = {job.directory for job in rest if job.workspace == used.workspace and job.began is None}
-        try:
-            running = RemoteJob.under_way(session, used.workspace)
-            for directory in sorted((running | unknown) - followed):
-                RemoteJob.end(session, used.workspace, directory)
-        except BenchwrightError as error:
-            raise OrphanError(
-                f"A command of the run {run.id} may still run on {host_label(used.where)}: {error.message} "
-                "No other command was started.",
-                f"End it on the host and attach again, or end the run: benchwright attach {run.id} --stop",
-            ) from error
-    return tuple(sorted({job.trial for job in rest} - known))
-
-
-def _followed(run: DetachedRun) -> list[StoredJob]:
-    """Return the followed commands of the running trials."""
-    trials = [record.trial for record in run.record.trials if record.state is State.RUNNING]
-    return [job for trial in trials for job in _followed_of(run, trial)]
-
-
-def _followed_of(run: DetachedRun, trial: Trial) -> list[StoredJob]:
-    """Return the followed commands of a running trial: its servers and its last measuring command."""
-    own = [job for job in run.jobs if job.trial == trial.id]
-    # Jobs are in planned order: a job planned again replaces the earlier one.
-    measuring = [job for job in own if job.purpose is Purpose.MEASURE][-1:]
-    servers = {job.number: job for job in own if job.purpose is Purpose.SERVE}
-    return [*measuring, *servers.values()]
-
-
 def find_trial(run: DetachedRun, trial: Trial, sessions: Mapping[str, Session], output: Output) -> DetachedTrial | None:
     """Return the running trial with its commands located on their hosts; None if it planned no measuring command."""
-    followed = _followed_of(run, trial)
+    followed = followed_of(run, trial)
     measuring = next((job for job in followed if job.purpose is Purpose.MEASURE), None)
     if measuring is None:
         return None
@@ -245,10 +217,8 @@ def _find_job(stored: StoredJob, sessions: Mapping[str, Session], output: Output
     session = sessions[stored.where]
     began = stored.began
     if began is None:
-        found = RemoteJob.find(session, stored.workspace, stored.directory)
-        if found is None:
-            # Its start may still be in transit: end() prevents it, and another job is started instead.
-            RemoteJob.end(session, stored.workspace, stored.directory)
+        found = RemoteJob.find_or_prevent(session, stored.workspace, stored.directory)
+        if found is None:  # another job is started instead
             return None
         began = found.began
     received = {

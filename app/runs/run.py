@@ -28,7 +28,7 @@ from app.events import (
 from app.library_location import Location
 from app.plans.plan import host_label
 from app.records import TrialRecord
-from app.runs.attach import Attachment, Baseline, concluded, hosts_to_connect, is_complete, orphans_ended
+from app.runs.attach import Attachment, Baseline, concluded, hosts_to_connect, is_complete
 from app.runs.control import DetachedError, HostInUseError, StoppedError
 from app.runs.event_queue import IDLE, TICK, EventQueue, together
 from app.runs.findings import CLOCK_STEPPED, clock_offset_changed
@@ -83,6 +83,7 @@ class Engine:
         self._setup = HostSetup(request, self._hosts, root, asking)
         self._steps = HostSteps(request, self._hosts, root, self._setup.facts, self.outcome)
         self._trials = Trials(request, self._hosts, self._setup, self._steps)
+        self._attachment: Attachment | None = None
 
     def events(self) -> Iterator[Event]:
         """Run the plan; yield its events. The first is RunStarted or RunAttached, the last RunEnded or RunDetached.
@@ -159,14 +160,15 @@ class Engine:
             request.control.stop_clock()
         yield from self._setup.begin(hosts_to_connect(request.plan, request.detached_run, request.control))
         if request.detached_run is not None:
-            yield from orphans_ended(request.detached_run, self._hosts, self.outcome)
+            self._attachment = Attachment(request.detached_run, request.stored_output, self._trials)
+            yield from self._attachment.begin()
         self.phase.to(Phase.PREPARING)
 
     def _prepare(self) -> Iterator[Event]:
         if self.request.control.over:
             self.request.control.start_clock()
-        if self.request.detached_run is not None:
-            yield from Attachment(self.request.detached_run, self.request.stored_output, self._trials).resume()
+        if self._attachment is not None:
+            yield from self._attachment.resume()
         self.phase.to(Phase.MEASURING)
 
     def _measure(self) -> Iterator[Event]:
@@ -292,7 +294,8 @@ def attached(
         engine: Engine | None = None
         try:
             # Read first: the library may be lost by the time the output is needed.
-            output = {trial.trial.id: store.output_in_order(taken.id, trial.trial.id) for trial in taken.under_way}
+            numbers = [*(one.trial.id for one in taken.under_way), *(job.trial for job in taken.unstored)]
+            output = {number: store.output_in_order(taken.id, number) for number in numbers}
             yield from _replayed(taken, store)
             engine = Engine(replace(request, detached_run=taken, stored_output=output, take_over=recorder.claim))
             for event in recorded(engine, store, use_library, recorder):

@@ -243,19 +243,20 @@ class Schedule:
                 (host for name, host in self._states if self.open((name, host)) and may_begin((name, host))), ""
             )
             keys = [key for key in self._states if key[1] == host]
-            yield tuple(self._slot(key, keys) for key in keys)
+            yield tuple(map(self.next_slot, keys))
 
     def _block(self, may_begin: MayBegin) -> Iterator[Slot | None]:
         while not self.over():
             key = next((key for key in self._states if self.open(key) and may_begin(key)), None)
-            yield None if key is None else self._next(key)
+            yield None if key is None else self.next_slot(key)
 
-    def _next(self, key: StepKey) -> Slot:
-        """Return the first slot of a step that has not run, warm-ups first, the profiled trial last."""
-        return self._slot(key, [key])
+    def next_slot(self, key: StepKey) -> Slot:
+        """Return the first slot of a step that has not run, warm-ups first, the profiled trial last.
 
-    def _slot(self, key: StepKey, together: Sequence[StepKey]) -> Slot:
-        """Return the first slot of `key` under a number that no step of those that run `together` has had."""
+        In a duet, that is under a number that neither of its steps has had.
+        """
+        duet = self._plan.order is Order.DUET
+        together = [other for other in self._states if other == key or (duet and other[1] == key[1])]
         state, warm_ups = self._states[key], self._plan.repetition.warm_ups
         if not self._counts(state):
             return Slot(state.step, state.host, warm_ups + 1, warm_up=True, profiled=True)
@@ -279,7 +280,7 @@ class Schedule:
         """Yield the slots of one round. A step skipped in an earlier round gets its own next number."""
         for key in keys:
             if (key, number, warm_up) not in self._past and self.open(key) and may_begin(key):
-                yield self._next(key)
+                yield self.next_slot(key)
 
     def _orders(self) -> Iterator[list[StepKey]]:
         """Yield the order of each round, endlessly; reproducible by the plan's seed."""

@@ -149,7 +149,7 @@ class TrialRun:
                 if not self._began:
                     if isinstance(error, ConnectionLostError):
                         raise
-                    yield self._reported(TrialStarted(self._trial(None), self.expected))
+                    yield self._reported(TrialStarted(self.described(None), self.expected))
                 state = State.PARTIAL if isinstance(error, RemoteError) and self._began else State.FAILED
                 self.ended = TrialEnded(self.id, state, None, self._parser.finish(None), str(error))
             for server in self._servers:
@@ -165,7 +165,7 @@ class TrialRun:
         """End the trial as failed because it could not run."""
         parsed = ParsedTrial(notes=(reason,), complete=False)
         self.ended = TrialEnded(self.id, State.FAILED, None, parsed, reason)
-        yield self._reported(TrialStarted(self._trial(None), self.expected))
+        yield self._reported(TrialStarted(self.described(None), self.expected))
         yield self._reported(self.ended)
 
     def not_measured(self, reason: str) -> Iterator[Event]:
@@ -222,7 +222,8 @@ class TrialRun:
             return replace(ended, state=State.PARTIAL, reason=STOPPED, stopped=True)
         return replace(ended, state=State.PARTIAL, reason=f"Half of a duet: {problem}")
 
-    def _trial(self, clock: float | None) -> Trial:
+    def described(self, clock: float | None) -> Trial:
+        """Return the trial as it is stored, its command begun at `clock` (s) on the host, or never if that is None."""
         facts, suite = self.host_step.context.facts, self.host_step.step.suite
         version = None if facts is None else known(facts.tool(suite.tool).version)
         slot = self.slot
@@ -321,7 +322,7 @@ class TrialRun:
         if not self._began:
             if len(self.host_step.commands_for(Purpose.MEASURE)) == 1:
                 self._start = time.monotonic(), job.clock
-            yield self._reported(TrialStarted(self._trial(job.clock), self.expected))
+            yield self._reported(TrialStarted(self.described(job.clock), self.expected))
             self._began = True
         self.queue.follow(job, self.id)
         self._set_deadline()

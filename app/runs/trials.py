@@ -109,7 +109,7 @@ class Trials:
 
     def begin(self, task: "TrialTask", ready: Generator[Event, None, bool] | None = None) -> None:
         """Add a trial to the tasks; for a detached trial, `ready` replaces TrialTask.ready()."""
-        slot = task.trial.slot
+        slot, self._last = task.trial.slot, max(self._last, task.trial.id)
         self.tasks.append(Task(task.events(ready or task.ready()), hosts_of(slot.step, slot.host)))
 
     def progress(self) -> Progress:

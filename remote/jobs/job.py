@@ -102,7 +102,33 @@ class RemoteJob:
     @classmethod
     def find(cls, session: Session, workspace: Workspace, directory: str) -> "RemoteJob | None":
         """Return the job that was started in `directory`, such as by a request whose answer was lost; None if none."""
-        reply = query_script(session, SCRIPT, "status", *workspace.words, directory)
+        return cls._found(session, workspace, directory, _status(session, workspace, directory))
+
+    @classmethod
+    def find_or_prevent(cls, session: Session, workspace: Workspace, directory: str) -> "RemoteJob | None":
+        """Return the job that was started in `directory`; None if it verifiably never began, and never will.
+
+        A start that is still in transit is prevented. Raises JobError if the directory is gone, so that neither is
+        known.
+        """
+        found = cls.find(session, workspace, directory)
+        if found is not None:
+            return found
+        cls.end(session, workspace, directory)
+        reply = _status(session, workspace, directory)
+        found = cls._found(session, workspace, directory, reply)
+        if found is None and "out" not in reply:
+            raise JobError(
+                f"Whether a command began on {session.host} is unknown: {workspace.path} is gone or was replaced.",
+                "Check for a cleaner of temporary files there, then run again.",
+                host=session.host,
+            )
+        return found
+
+    @classmethod
+    def _found(
+        cls, session: Session, workspace: Workspace, directory: str, reply: Mapping[str, str]
+    ) -> "RemoteJob | None":
         with contextlib.suppress(KeyError, ValueError):
             return cls(session, workspace, directory, JobStart.parse(reply["begun"]))
         return None
@@ -298,6 +324,10 @@ def _sizes(reply: Mapping[str, str]) -> dict[str, int]:
     """Return the sizes of both output files in bytes; 0 for a missing file."""
     found = {stream: reply.get(name, "") for stream, name in _FILES.items()}
     return {stream: int(size) if size.isdecimal() else 0 for stream, size in found.items()}
+
+
+def _status(session: Session, workspace: Workspace, directory: str) -> Mapping[str, str]:
+    return query_script(session, SCRIPT, "status", *workspace.words, directory)
 
 
 def _not_started(host: str, workspace: Workspace, argv: Sequence[str], complaint: str) -> JobError:

@@ -170,7 +170,7 @@ class ModelHost:
         shown = {"boot": BOOT, "up": "1000.0"}
         job = self.jobs.get(name)
         if job is None:
-            return shown | {"gone": ""}
+            return shown | ({"out": "", "err": ""} if name in self.never else {"gone": ""})
         shown |= {"begun": self._begun(name), "out": str(len(job.out)), "err": "0"}
         if job.alive:
             return shown | {"alive": ""}
@@ -408,6 +408,8 @@ def assert_whole(lab: Lab) -> None:
                 assert made.output(line.id, trial.trial.id) == {"stdout": OUTPUT}
                 values = [sample.value for sample in made.samples(line.id)[trial.trial.id]]
                 assert values == [float(number) for number in range(1, 2 * LINES + 1)]
+            started = [name for name in lab.host.jobs if name.startswith("measure")]
+            assert len(started) == 2 * len(record.trials)
             assert record.summary.trust
             absent = re.search(r"Not read: facts of", record.reason)
             assert bool(record.facts_after) is not bool(absent), record.reason

@@ -16,8 +16,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from app.events import Event, RunEnded, State
 from app.questions import RefusingAsker
 from app.runs import run
-from app.runs.attach import OrphanError
 from app.runs.control import Control
+from app.runs.orphans import OrphanError
 from app.runs.request import RunRequest
 from app.store.store import Store
 from tests.app.model_host import PLAN, Lab, assert_whole
@@ -49,14 +49,31 @@ def test_a_run_that_nobody_kills_is_whole(lab: Lab) -> None:
     assert_whole(lab)
 
 
-def test_an_orphan_is_ended_before_its_twin_is_followed(lab: Lab) -> None:
-    """Killed between "command planned" and "trial begun", then again during the trial that was made anew."""
-    assert not lab.run("TrialStarted")
-    assert len(lab.host.measuring()) == 1
+@pytest.mark.parametrize("last", ["TrialStarted", "JobBegan"])
+@pytest.mark.parametrize("ended", [False, True])
+def test_a_command_whose_trial_is_not_stored_is_adopted(lab: Lab, last: str, *, ended: bool) -> None:
+    """Killed between "command planned" and "trial begun", then again during the adopted trial."""
+    assert not lab.run("start measure" if last == "JobBegan" else last, after=last == "JobBegan")
+    (name,) = lab.host.measuring()
+    lab.host.pass_time(9 if ended else 0)
     assert not lab.attach("read measure")
-    assert len(lab.host.measuring()) == 1
+    assert [one for one in lab.host.jobs if one.startswith("measure")] == [name]
     attach_to_the_end(lab)
     assert_whole(lab)
+
+
+def test_a_command_that_may_have_begun_is_not_started_again(lab: Lab) -> None:
+    """Its directory is gone: nothing shows whether it began."""
+    assert not lab.run("start measure", after=True)
+    (path,) = lab.host.workspaces
+    lab.host.workspaces.clear()
+    lab.host.jobs.clear()
+    lab.attach()
+    assert lab.host.measuring() == []
+    with closing(lab.workstation()) as made:
+        record = made.load("last")
+    assert path in record.trials[0].reason
+    assert (record.trials[0].trial.clock, record.trials[0].state) == (None, State.PARTIAL)
 
 
 def test_a_start_that_arrives_late_starts_nothing(lab: Lab) -> None:
@@ -70,11 +87,11 @@ def test_a_start_that_arrives_late_starts_nothing(lab: Lab) -> None:
 
 
 def test_nothing_is_started_beside_an_orphan_that_cannot_be_ended(lab: Lab) -> None:
-    assert not lab.run("TrialStarted")
+    assert not lab.run("start prepare", after=True)
     lab.host.stubborn = True
     with pytest.raises(OrphanError, match=r"may still run on web-1: .*left|4711.* No other command was started"):
         lab.attach()
-    assert len(lab.host.jobs) == 2  # what prepared, and the orphan
+    assert len(lab.host.jobs) == 1  # the orphan
     lab.host.stubborn = False
     attach_to_the_end(lab)
     assert_whole(lab)
@@ -96,7 +113,7 @@ def test_an_attached_run_has_the_telemetry_interval_of_its_plan(lab: Lab, monkey
 
 
 def test_an_orphan_that_cannot_be_ended_does_not_keep_a_run_from_being_stopped(lab: Lab) -> None:
-    assert not lab.run("TrialStarted")
+    assert not lab.run("start prepare", after=True)
     lab.host.stubborn = True
     control = Control()
     control.stop()
@@ -108,7 +125,7 @@ def test_an_orphan_that_cannot_be_ended_does_not_keep_a_run_from_being_stopped(l
     assert " ".join(ended.problems) == ended.reason == record.reason
     assert record.summary.state.value == "partial"
     assert "may still run on web-1" in record.reason
-    assert len(lab.host.jobs) == 2
+    assert len(lab.host.jobs) == 1
 
 
 def test_the_next_step_does_not_start_beside_a_command_that_cannot_be_ended(

@@ -1,8 +1,8 @@
 """The command line with shorter waits, for workers that tests kill: python -m tests.lab.fleet_worker_process WORDS.
 
 BENCHWRIGHT_CLOCK_OFFSET sets the wall clock of the process by so many seconds, BENCHWRIGHT_DIES_AT ends it abruptly at
-a point of a host-run (a key of POINTS, or "between trials"), and BENCHWRIGHT_TWICE has it put every job in the queue
-twice.
+a point of a host-run (a key of POINTS or EVENTS, or "between trials"), and BENCHWRIGHT_TWICE has it put every job in
+the queue twice.
 """
 
 import datetime as dt
@@ -21,6 +21,13 @@ POINTS = {
     "run ended": ("settle_host_run", True),
 }
 """Methods of the library at which the process ends, and whether before or after the call."""
+
+EVENTS = {
+    "command planned": ("JobPlanned", False),
+    "command started": ("JobBegan", True),
+    "trial started": ("TrialStarted", True),
+}
+"""Events of a measuring command at which the process ends, and whether before or after they are stored."""
 
 _time = time.time
 
@@ -52,6 +59,8 @@ def _die_at(point: str) -> None:
             os._exit(137)
 
         setattr(Store, name, call)
+    elif point in EVENTS:
+        _die_at_event(*EVENTS[point])
     else:
 
         def note(_one: object, event: object) -> None:
@@ -59,6 +68,21 @@ def _die_at(point: str) -> None:
                 os._exit(137)
 
         worker.__dict__["_print"] = note
+
+
+def _die_at_event(name: str, before: bool) -> None:  # noqa: FBT001 (as in EVENTS)
+    from app.store.recorder import Recorder
+
+    original = Recorder.record
+
+    def record(self: Recorder, event: Any) -> None:
+        last = type(event).__name__ == name and "measure" in getattr(event, "directory", "measure")
+        if not last or not before:
+            original(self, event)
+        if last:
+            os._exit(137)
+
+    Recorder.record = record  # type: ignore[method-assign]
 
 
 def _defer_twice() -> None:

@@ -38,6 +38,13 @@ HOSTS, SESSIONS, TRIALS, SECONDS = 8, 2, 2, 6.0
 
 AT_ONCE, PER_ZONE = 6, 3
 
+POINTS = (
+    "claimed", "run set", "run stored", "command planned", "command started", "trial started", "between trials",
+    "run ended",
+)  # fmt: skip
+"""Points of a host-run at which workers are killed; between "command started" and "trial started" no trial is stored
+whose command runs."""
+
 PASSWORD = "canary-7f3e91c2"
 """Password of the workers' role."""
 
@@ -100,17 +107,14 @@ class Study:
         return [one for one in found if f"@{computer.name} " in one.worker]
 
     def measures(self, computer: Computer) -> bool:
-        """Whether a computer carries host-runs, and the library has a trial under way of each.
-
-        A command that was started, but of which that is not stored yet, would be ended and started again.
-        """
-        carried = {one.run for one in self.carried_by(computer)}
-        rows = self.workstation.fleet_board(self.id).rows
-        steps = {row.current.run: "" if row.progress is None else row.progress.step for row in rows}
-        return bool(carried) and all(steps.get(run) for run in carried)
+        """Whether a measurement runs on a host whose host-run a computer carries: perhaps its trial is not stored."""
+        return any(len(self.starts(one.host)) > len(self.ends(one.host)) for one in self.carried_by(computer))
 
     def starts(self, host: str) -> list[float]:
         return moments(self.folder / "tools" / host, "start")
+
+    def ends(self, host: str) -> list[float]:
+        return moments(self.folder / "tools" / host, "end")
 
     def until(self, holds: Callable[[], object], patience: float = PATIENCE) -> None:
         """Wait until a condition holds."""
@@ -150,8 +154,7 @@ class Study:
         """Prove from the notes on the hosts that no two measurements shared a host, and that the limits held."""
         spans = {}
         for host in self.hosts:
-            folder = self.folder / "tools" / host
-            spans[host] = list(zip(moments(folder, "start"), moments(folder, "end"), strict=True))
+            spans[host] = list(zip(self.starts(host), self.ends(host), strict=True))
             assert all(end <= later for (_, end), (later, _) in pairwise(spans[host]))
         for at in (start for found in spans.values() for start, _ in found):
             busy = [host for host, found in spans.items() if any(start <= at < end for start, end in found)]
@@ -270,7 +273,7 @@ def test_workers_are_killed_in_the_middle_of_trials(study: Study) -> None:
 
 
 def test_workers_end_at_every_point_of_a_host_run(study: Study) -> None:
-    for point in ("claimed", "run set", "run stored", "between trials", "run ended"):
+    for point in POINTS:
         computer = study.computer()
         computer.variables["BENCHWRIGHT_DIES_AT"] = point
         study.start(computer, "--at-once", "1")

@@ -428,9 +428,11 @@ def test_a_command_that_nobody_was_told_of_is_found_by_what_was_planned(
 
 
 @pytest.mark.slow
-def test_a_command_whose_trial_was_never_told_is_ended_and_made_anew(
-    workstation: Workstation, lab: LabHost, tmp_path: Path
+@pytest.mark.parametrize("count", [5, 60])
+def test_a_command_whose_trial_was_never_told_is_adopted(
+    workstation: Workstation, lab: LabHost, tmp_path: Path, count: int
 ) -> None:
+    """It still runs when the run is attached, or has ended by then."""
     began: list[JobBegan] = []
 
     def hand(event: Event, control: Control) -> None:
@@ -439,13 +441,17 @@ def test_a_command_whose_trial_was_never_told_is_ended_and_made_anew(
         if isinstance(event, OutputRead):
             control.detach()
 
-    run(workstation, counting_plan(30), hand)
+    run(workstation, counting_plan(count), hand)
     with closing(Store(tmp_path / "runs.sqlite3")) as store, store.database.writing() as connection:
         for table in ("trials", "output", "series"):
             connection.exec_driver_sql(f"DELETE FROM {table}")
-    assert end(attach(workstation)).state is State.DONE
-    assert ends(began[0].began.pid)
-    assert_whole(workstation, 1, 30)
+    if count == 5:
+        assert ends(began[0].began.pid)
+    events = attach(workstation)
+    assert end(events).state is State.DONE
+    assert not any(isinstance(event, JobBegan) for event in events)
+    record = assert_whole(workstation, 1, count)
+    assert record.trials[0].trial.clock == began[0].began.clock
     assert_no_leftovers(lab.home)
 
 
