@@ -444,8 +444,8 @@ def test_facts_of_both_moments_are_told_apart(store: Store) -> None:
 
 def test_run_ids_sort_by_time_and_are_utc() -> None:
     moment = datetime(2026, 11, 20, 15, 15, 30, tzinfo=timezone(timedelta(hours=1)))
-    assert re.fullmatch(r"20261120-141530-[a-hjkmnp-z2-9]{4}", new_run_id(moment))
-    assert len({new_run_id(moment) for _ in range(50)}) > 40  # one or two of them may be drawn twice
+    assert re.fullmatch(r"20261120-141530-[a-hjkmnp-z2-9]{8}", new_run_id(moment))
+    assert len({new_run_id(moment) for _ in range(5_000)}) == 5_000
 
 
 def test_several_make_the_library_at_the_same_moment(tmp_path: Path) -> None:
