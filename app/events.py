@@ -8,6 +8,7 @@ from itertools import chain
 from app.library_location import Location
 from app.plans.plan import Plan
 from remote.connection_state import LinkState as LinkState  # noqa: PLC0414 (re-exported for the window)
+from remote.errors import ConnectOutcome
 from remote.jobs.job_record import JobStart
 from remote.jobs.workspace import Workspace
 from suites.base import Command, Purpose
@@ -344,6 +345,8 @@ class PolicyDecided(Event):
 class RunEnded(Event):
     """The run ended. `reason` is the text of why it is not DONE, `problems` its sentences.
 
+    `unreached` is how the connection failed without which nothing was measured.
+
     By host, where known: `telemetry_cost` is the share of one core that telemetry used, `telemetry_program` the SHA-256
     of its program, or ``script``.
     """
@@ -354,6 +357,7 @@ class RunEnded(Event):
     telemetry_cost: Mapping[str, float] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
     telemetry_program: Mapping[str, str] = field(default_factory=dict)
+    unreached: ConnectOutcome | None = None
 
 
 @dataclass(frozen=True, slots=True)

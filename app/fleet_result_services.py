@@ -34,7 +34,7 @@ class FleetResultServices(FleetServices, ABC):
 
         study = self._store.find_fleet_study(word)
         host_runs = self._store.host_runs_of(study.id)
-        wanted = {step.headline.name for step in study.plan.plan.steps} | set(metrics)
+        wanted = {*study.plan.headlines.values(), *metrics}
         progress = self._store.progress_of([one.run for one in host_runs if one.run], wanted)
         return results_of(study, host_runs, progress, self.margins(), metrics)
 

@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import chain, combinations, zip_longest
 
 from app.host_attributes import HostAddress, HostAttributes
-from app.plans.plan import MAXIMUM_SEED, Plan, PlanError, Step
+from app.plans.plan import MAXIMUM_SEED, Plan, PlanError, Step, known_headline
 from suites.verdict import Trust
 from suites.vocab import Labels, Metric, Severity
 
@@ -163,6 +163,16 @@ class FleetPlan:
         for host in self.hosts:
             found[host.group].append(host.name)
         return {group: tuple(names) for group, names in found.items()}
+
+    @cached_property
+    def unknown_suites(self) -> tuple[str, ...]:
+        """The ids of the suites that this version does not have, in a plan stored by a newer one."""
+        return tuple(dict.fromkeys(step.suite_id for step in self.plan.steps if known_headline(step) is None))
+
+    @cached_property
+    def headlines(self) -> Mapping[str, str]:
+        """The names of the headline metrics by step, of the suites that this version has."""
+        return {step.name: known.name for step in self.plan.steps if (known := known_headline(step)) is not None}
 
     @property
     def sessions(self) -> int:

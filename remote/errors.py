@@ -24,6 +24,15 @@ class ConnectOutcome(StrEnum):
     CONFIG = "ssh config not usable"
 
 
+FINAL = frozenset(
+    {
+        ConnectOutcome.KEY_UNKNOWN, ConnectOutcome.KEY_CHANGED, ConnectOutcome.KEY_REVOKED, ConnectOutcome.CANCELLED,
+        ConnectOutcome.NOT_ALLOWED, ConnectOutcome.CONFIG,
+    }
+)  # fmt: skip
+"""Failures to connect that a retry cannot fix: the user has to act."""
+
+
 class RemoteError(BenchwrightError):
     """Base class of errors about connecting to or using a host."""
 

@@ -12,7 +12,14 @@ from typing import TypeVar
 from remote.answer_deadline import ANSWER_TIME, AnswerDeadline
 from remote.connection_state import PATIENCE, ChannelLimited, Link, LinkState, MonitoredConnection, ReconnectPolicy
 from remote.dedicated_channel import DedicatedChannel
-from remote.errors import ConnectionLostError, ConnectOutcome, RemoteTimeoutError, SessionLimitError, outcome_of
+from remote.errors import (
+    FINAL,
+    ConnectionLostError,
+    ConnectOutcome,
+    RemoteTimeoutError,
+    SessionLimitError,
+    outcome_of,
+)
 from remote.jobs.job_record import booted, restarted
 from remote.session import LIMIT, Channel, Completed, Session
 from suites.errors import BenchwrightError
@@ -36,14 +43,6 @@ LAST_CHANCE = 4.0
 
 BOOT_TIME = 10.0
 """Timeout in seconds for reading the boot id after a connection is made."""
-
-FINAL = frozenset(
-    {
-        ConnectOutcome.KEY_UNKNOWN, ConnectOutcome.KEY_CHANGED, ConnectOutcome.KEY_REVOKED, ConnectOutcome.CANCELLED,
-        ConnectOutcome.NOT_ALLOWED, ConnectOutcome.CONFIG,
-    }
-)  # fmt: skip
-"""Failures that a retry cannot fix: the user has to act."""
 
 REFUSALS = 3
 """Consecutive authentication failures before giving up: a booting host refuses every user (pam_nologin(8))."""

@@ -18,7 +18,8 @@ class BoardRow:
 
     `values` are the counted trials of the board's figure over all sessions, `value` their median, and `off` its
     distance from the median of the group, as a share; None with fewer than FEWEST_OF_GROUP hosts that have values.
-    `apart`: the distance is large for the group. That is no verdict: see app.fleet.lemons.
+    `apart`: the distance is large for the group. That is no verdict: see app.fleet.lemons. `unknown` are the suites of
+    the plan that this version does not have.
     """
 
     title: str
@@ -30,6 +31,7 @@ class BoardRow:
     value: float | None = None
     off: float | None = None
     apart: bool = False
+    unknown: tuple[str, ...] = ()
 
     @property
     def current(self) -> HostRun:
@@ -45,7 +47,11 @@ class BoardRow:
 
     @property
     def doing(self) -> str:
-        """What it does: the step and trial under way, why it waits or failed, or its run."""
+        """What it does: the step and trial under way, why it waits or failed, or its unknown suites."""
+        return "; ".join(filter(None, (*(f"{suite}: unknown suite" for suite in self.unknown), self._doing)))
+
+    @property
+    def _doing(self) -> str:
         one, progress = self.current, self.progress
         if one.state is HostRunState.READY:
             return "waits for a worker"
@@ -132,11 +138,10 @@ def board_of(
 
 def _first_figure(plan: FleetPlan, figures: Sequence[FigureKey]) -> FigureKey | None:
     steps = [step.name for step in plan.plan.steps]
-    headlines = {step.name: step.headline.name for step in plan.plan.steps}
 
     def place(key: FigureKey) -> tuple[int, bool]:
         step = steps.index(key[0]) if key[0] in steps else len(steps)
-        return step, key[1].name != headlines.get(key[0])
+        return step, key[1].name != plan.headlines.get(key[0])
 
     return min(figures, key=place, default=None)
 
@@ -156,6 +161,7 @@ def _row(
         progress=progress.get(row.current.run),
         planned=planned_trials(study.plan, row.current),
         value=statistics.median(values) if values else None,
+        unknown=study.plan.unknown_suites,
     )
 
 
@@ -164,9 +170,9 @@ def _counts(found: RunProgress, figure: FigureKey) -> bool:
 
 
 def planned_trials(plan: FleetPlan, one: HostRun) -> int | None:
-    """Return the trials of a host-run, warm-ups included; None if their number depends on the results."""
+    """Return the trials of a host-run, warm-ups included; None if their number depends on the results or is unknown."""
     repetition = plan.plan.repetition
-    if repetition.most != repetition.fewest or repetition.most is None:
+    if plan.unknown_suites or repetition.most != repetition.fewest or repetition.most is None:
         return None
     steps = plan.solo_steps if one.peer is None else plan.plan_of(one).steps
     return len(steps) * (repetition.most + repetition.uncounted)

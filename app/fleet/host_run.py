@@ -1,6 +1,7 @@
 """Carrying a host-run: run its plan, or attach its run; every change in the library is fenced by its epoch."""
 
 import logging
+import shlex
 from collections.abc import Callable, Generator
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
@@ -14,7 +15,7 @@ from app.plans.plan import Plan
 from app.runs.control import Control, HostInUseError
 from app.store.errors import StoreBusyError, StoreError, StoreLostError, TakenOverError
 from app.store.store import Store
-from remote.errors import ConnectError
+from remote.errors import FINAL, ConnectError, ConnectOutcome, outcome_of
 from suites.errors import BenchwrightError
 
 log = logging.getLogger(__name__)
@@ -25,6 +26,9 @@ IN_USE_RETRY = 15.0
 CONNECT_RETRY = 60.0
 """Seconds until a host-run tries again that measured nothing, times the attempts so far."""
 
+BY_USER = FINAL | {ConnectOutcome.AUTH_REFUSED}
+"""Failures to connect that do not pass by waiting, though another worker may have the key or the login."""
+
 LIBRARY_RETRY = 2.0
 """Seconds until a change in a library that cannot be reached is tried again."""
 
@@ -33,12 +37,16 @@ _Returned = TypeVar("_Returned")
 
 @dataclass(frozen=True, slots=True)
 class CarrierServices:
-    """What carrying a host-run needs: `run` runs a plan under a run id, `attach` resumes a run."""
+    """What carrying a host-run needs: `run` runs a plan under a run id, `attach` resumes a run.
+
+    `others` returns whether other workers are alive, which have keys and logins of their own.
+    """
 
     store: Store
     run: Callable[[Plan, str, Control], Generator[Event]]
     attach: Callable[[str, Control], Generator[Event]]
     new_run_id: Callable[[], str]
+    others: Callable[[], bool] = lambda: False
 
 
 @dataclass(slots=True)
@@ -54,11 +62,12 @@ class _Outcome:
     detached: bool = False
     attached: bool = False
     stopped: bool = False
+    unreached: ConnectOutcome | None = None
 
     def note(self, event: Event) -> None:
         match event:
-            case RunEnded(state=state, reason=reason):
-                self.state, self.reason = state, reason
+            case RunEnded(state=state, reason=reason, unreached=unreached):
+                self.state, self.reason, self.unreached = state, reason, unreached
             case TrialStarted() | TrialAttached():
                 self.measured = True
             case RunDetached():
@@ -70,13 +79,15 @@ def carry(
     study: FleetStudy,
     one: HostRun,
     control: Control,
-    resumed: Callable[[], bool] = lambda: False,
+    with_study: Callable[[], bool] = lambda: True,
 ) -> Generator[Event]:
     """Carry a host-run that this process has claimed; yield its events, and settle it at the end.
 
-    A host-run that another process takes over ends here without an event. A detached one stays under way. If it is
-    stopped, it waits again if `resumed` returns true, and has failed otherwise. Waits for a library that cannot be
-    reached; if `control` ends that, the error is raised, and the host-run stays under way until it is released.
+    A host-run that another process takes over ends here without an event. A detached one stays under way. If it was
+    stopped `with_study`, it waits again, or is skipped in a study that was ended; stopped alone, it has failed. After a
+    failure to connect that only the user can fix, it is tried again only if there are other workers. Waits for a
+    library that cannot be reached; if `control` ends that, the error is raised, and the host-run stays under way until
+    it is released.
     """
     outcome, error = _Outcome(attached=bool(one.run)), None
     try:
@@ -96,11 +107,11 @@ def carry(
     except Exception as bug:
         log.exception("the host-run of %s failed", one.title)
         error = BenchwrightError(f"Benchwright failed: {short(repr(bug))}.", "The log has more.")
-    outcome.stopped = control.stopped and resumed()
+    outcome.stopped = control.stopped and with_study()
     if outcome.detached or control.taken_over:
         return
     with suppress(TakenOverError):
-        _once_reached(partial(_settle, services.store, study, one, outcome, error), control)
+        _once_reached(partial(_settle, services, study, one, outcome, error), control)
 
 
 def _once_reached(call: Callable[[], _Returned], control: Control) -> _Returned:
@@ -156,26 +167,50 @@ def _noted(events: Generator[Event], outcome: _Outcome) -> Generator[Event]:
             yield event
 
 
-def _settle(store: Store, study: FleetStudy, one: HostRun, outcome: _Outcome, error: BenchwrightError | None) -> None:
+def _settle(
+    services: CarrierServices,
+    study: FleetStudy,
+    one: HostRun,
+    outcome: _Outcome,
+    error: BenchwrightError | None,
+) -> None:
+    store = services.store
     reason = outcome.reason if error is None else str(error)
     elsewhere = type(error) in {HostInUseError, StoreError}  # another process has the run, or it has ended
     attempts = one.attempts + (not elsewhere)
-    attach_again = elsewhere or one.attempts <= study.plan.retries
+    by_user = (outcome_of(error) or outcome.unreached) in BY_USER
+    again = one.attempts <= study.plan.retries and (not by_user or services.others())
     if outcome.state is State.DONE:
         store.settle_host_run(study.id, one, HostRunState.DONE, reason=reason)
     elif outcome.stopped and error is None:
         store.settle_host_run(study.id, uncounted(one), HostRunState.WAITING, reason=reason)
-    elif outcome.attached and isinstance(error, ConnectError | StoreError | HostInUseError) and attach_again:
+    elif outcome.attached and isinstance(error, ConnectError | StoreError | HostInUseError) and (elsewhere or again):
         store.leave_host_run(study.id, replace(one, attempts=attempts), reason)  # release() returns it, or settles it
     elif isinstance(error, HostInUseError):
         store.settle_host_run(study.id, uncounted(one), HostRunState.WAITING, reason=reason, wait=IN_USE_RETRY)
-    elif not outcome.measured and one.attempts <= study.plan.retries and _may_pass(outcome, error):
+    elif not outcome.measured and again and _may_pass(outcome, error):
         store.settle_host_run(study.id, one, HostRunState.WAITING, reason=reason, wait=CONNECT_RETRY * one.attempts)
         with suppress(StoreError):
             store.delete(one.run)  # it measured nothing
     else:
         reason = reason or "ended without a final state"
+        if one.run in store.running():
+            reason = f"{reason} {_may_still_run(study, one)}"
+        elif by_user:
+            reason = f"{reason} Then run: {_retry(study, one)}"
         store.settle_host_run(study.id, one, HostRunState.FAILED, reason=reason)
+
+
+def _may_still_run(study: FleetStudy, one: HostRun) -> str:
+    host = shlex.quote(one.host)
+    return (
+        f"Commands of run {one.run} may still run on {one.title}: benchwright hosts leftovers {host} shows them. "
+        f"To attach it again: {_retry(study, one)}. To end it: benchwright attach {one.run} --stop"
+    )
+
+
+def _retry(study: FleetStudy, one: HostRun) -> str:
+    return f"benchwright fleet retry {study.id} {shlex.quote(one.host)}"
 
 
 def uncounted(one: HostRun) -> HostRun:

@@ -12,7 +12,7 @@ from app.fleet.lemons import Lemon, LemonKind, LemonSearch, find_lemons, p_text
 from app.fleet.levels import FleetLevels, fleet_levels
 from app.fleet.strips import group_strips, instance_strips
 from app.fleet.study import FleetError, FleetMetric
-from app.fleet_study import FigureKey, FleetStudy, HostRun, HostRunState, RunProgress, Topology
+from app.fleet_study import FigureKey, FleetStudy, HostRun, HostRunState, RunProgress, Topology, needs_peer
 from app.margins import Margins
 from app.natural_order import natural_key
 from suites.quantities import count_text, listed, metric_text
@@ -74,7 +74,7 @@ def results_of(
     names: Collection[str] = (),
 ) -> FleetResults:
     """Return the results of a study from the progress of its runs; `names` are metrics beside the headline metrics."""
-    notes = list(_left_out(host_runs))
+    notes = [*_left_out(host_runs), *(f"{suite}: unknown suite, left out." for suite in study.plan.unknown_suites)]
     metrics = []
     for key, groups in _by_figure(study, host_runs, progress, names, notes).items():
         step, metric, labels = key
@@ -82,7 +82,9 @@ def results_of(
             metrics.append(FleetMetric(step, metric, labels, groups, margins.of(metric).share))
         except FleetError as error:
             notes.append(str(error))
-    paired = {step.name for step in study.plan.network_steps} if study.plan.topology is not Topology.FIXED else set()
+    plan = study.plan
+    known = [step for step in plan.plan.steps if step.name in plan.headlines and plan.topology is not Topology.FIXED]
+    paired = {step.name for step in known if needs_peer(step)}
     levels = tuple(None if one.step in paired else fleet_levels(one) for one in metrics)
     return FleetResults(study, tuple(metrics), levels, find_lemons(metrics), tuple(notes))
 
@@ -95,7 +97,7 @@ def _by_figure(
     study: FleetStudy, host_runs: Sequence[HostRun], progress: Progress, names: Collection[str], notes: list[str]
 ) -> Mapping[FigureKey, Groups]:
     """Return the values that count by figure; add to `notes` what is invalid."""
-    wanted = {step.name: {step.headline.name, *names} for step in study.plan.plan.steps}
+    wanted = {step: {headline, *names} for step, headline in study.plan.headlines.items()}
     order, paired = study.plan.by_name, study.plan.topology is not Topology.FIXED
     found: dict[FigureKey, Groups] = defaultdict(lambda: defaultdict(lambda: defaultdict(lambda: defaultdict(list))))
     invalid: dict[str, list[str]] = defaultdict(list)
@@ -119,12 +121,16 @@ def _by_figure(
 
 
 def _left_out(host_runs: Iterable[HostRun]) -> Iterable[str]:
-    """Yield a note on the host-runs without a result, by state."""
+    """Yield a note on the host-runs without a result, by state, and those skipped by the reason."""
+    hosts: dict[HostRunState, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for one in host_runs:
+        reason = one.reason.partition(". ")[0] if one.state is HostRunState.SKIPPED else ""
+        hosts[one.state][reason if reason != one.state.value else ""].append(one.title)
     for state in (HostRunState.FAILED, HostRunState.SKIPPED, HostRunState.WAITING, HostRunState.RUNNING):
-        hosts = [one.title for one in host_runs if one.state is state]
-        if hosts:
-            names = listed(sorted(dict.fromkeys(hosts), key=natural_key), MOST_NAMED)
-            yield f"{count_text(len(hosts), 'host-run')} {state.value}: {names}."
+        for reason, titles in hosts[state].items():
+            names = listed(sorted(dict.fromkeys(titles), key=natural_key), MOST_NAMED)
+            why = f" ({reason})" if reason else ""
+            yield f"{count_text(len(titles), 'host-run')} {state.value}{why}: {names}."
 
 
 def results_lines(found: FleetResults) -> list[str]:

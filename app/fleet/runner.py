@@ -110,8 +110,10 @@ class FleetRunner:
 
     def _continue(self, study: FleetStudy) -> None:
         with self._changed:
-            carried = frozenset(self._carried)
-        for left in self._store.release_host_runs(study.id, carried):
+            carried = dict(self._carried)
+        for number in carried.keys() - {one.number for one in self._store.host_runs_under_way(study.id)}:
+            carried[number].control.stop()  # its host was replaced
+        for left in self._store.release_host_runs(study.id, frozenset(carried)):
             try:
                 claimed = self._store.claim_host_run(study.id, left.number, left.epoch, self._worker)
             except TakenOverError:

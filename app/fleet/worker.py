@@ -11,7 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from app.events import Event, RunStarted, TrialStarted
@@ -23,6 +23,7 @@ from app.runs.control import Control
 from app.store import host_runs
 from app.store.errors import StoreBusyError, StoreError, StoreLostError, TakenOverError
 from app.store.ownership import HEARTBEAT, HEARTBEAT_TIMEOUT
+from app.store.workers import workers_alive
 from suites.errors import BenchwrightError
 
 if TYPE_CHECKING:
@@ -66,7 +67,8 @@ class FleetWorker:
         on_event: OnEvent = lambda _one, _event: None,
     ) -> None:
         """`use_hosts` makes the addresses of a study's hosts known to connections."""
-        self._services, self._queue, self._use_hosts, self._options = services, queue, use_hosts, options
+        self._services = replace(services, others=self._has_others)
+        self._queue, self._use_hosts, self._options = queue, use_hosts, options
         self._store, self._on_event = services.store, on_event
         self._name = worker_name()
         self._stop = threading.Event()
@@ -100,8 +102,7 @@ class FleetWorker:
             try:
                 studies = [one for one in self._store.fleet_studies() if one.by_workers]
                 for study in studies:
-                    if study.stopped is not None:
-                        self._stop_host_runs(study)
+                    self._stop_host_runs(study)
                     if not study.over:
                         self._release(study)
                 if self._options.once and all(map(_has_nothing_to_do, studies)) and not self._controls:
@@ -113,10 +114,13 @@ class FleetWorker:
             self._stop.wait(LOOK_EVERY)
 
     def _stop_host_runs(self, study: FleetStudy) -> None:
+        """Stop the host-runs of a study that is to be stopped, and those whose host was replaced."""
         with self._lock:
-            for (name, _), control in self._controls.items():
-                if name == study.id:
-                    control.stop()
+            carried = {number: control for (name, number), control in self._controls.items() if name == study.id}
+        active = {one.number for one in self._store.host_runs_under_way(study.id)} if carried else set[int]()
+        for number, control in carried.items():
+            if study.stopped is not None or number not in active:
+                control.stop()
 
     def _release(self, study: FleetStudy) -> None:
         """Release what may start, and what a worker that ended left, to the queue: in one transaction."""
@@ -177,6 +181,10 @@ class FleetWorker:
             self._unreached.discard(one.title)
         elif isinstance(event, RunStarted):
             self._unreached.add(one.title)  # so far
+
+    def _has_others(self) -> bool:
+        with self._store.database.reading() as connection:
+            return workers_alive(connection) > 1
 
     def _passed_on(self, study: FleetStudy, one: HostRun) -> bool:
         """Leave a host-run to other workers for a while if this one did not reach its host before."""

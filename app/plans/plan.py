@@ -162,6 +162,14 @@ class Step:
         return frozenset({self.alone.fingerprint(), self.partner}) if self.partner else frozenset()
 
 
+def known_headline(step: Step) -> Metric | None:
+    """Return the headline metric of a step; None if this version does not have its suite."""
+    try:
+        return step.headline
+    except UnknownSuiteError:
+        return None
+
+
 MINIMUM = 6
 """Default trials, and fewest of an adaptive policy: with fewer, no signed-rank interval at 95 % exists."""
 

@@ -10,6 +10,7 @@ from typing import Self
 
 from app.events import State, TrialEnded
 from app.records import TrialRecord
+from remote.errors import ConnectOutcome
 
 log = logging.getLogger(__name__)
 
@@ -103,6 +104,7 @@ class RunOutcome:
     """State of a run so far, and its problems."""
 
     problems: list[str] = field(default_factory=list)
+    unreached: ConnectOutcome | None = None  # how the connection failed without which nothing was measured
     _states: set[State] = field(default_factory=set)
     _missing: bool = False  # a trial did not run because its host was not reached
 

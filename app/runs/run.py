@@ -46,7 +46,7 @@ from app.store.recorder import Recorder
 from app.store.store import Store
 from app.timestamps import now, seconds_since
 from app.verdict.stages import Verdicts, resumed_watching
-from remote.errors import ConnectError, RemoteError
+from remote.errors import ConnectError, RemoteError, outcome_of
 from remote.probe import read_facts
 from suites.errors import BenchwrightError
 from suites.evidence import STOPPED
@@ -124,7 +124,10 @@ class Engine:
             yield RunDetached(self.request.run_id)
         else:
             outcome = self.outcome
-            yield RunEnded(self.request.run_id, outcome.state, outcome.reason, cost, tuple(outcome.problems), program)
+            problems = tuple(outcome.problems)
+            yield RunEnded(
+                self.request.run_id, outcome.state, outcome.reason, cost, problems, program, outcome.unreached
+            )
 
     def _first_event(self) -> Event:
         request = self.request
@@ -147,6 +150,7 @@ class Engine:
             self.phase.to(Phase.FINISHED)
             raise error
         stopped = self.request.control.stopped
+        self.outcome.unreached = outcome_of(error)
         if stopped:
             self.outcome.problem(State.PARTIAL, STOPPED)
         self.outcome.problem(State.PARTIAL if stopped else State.FAILED, str(error))

@@ -7,9 +7,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 
 from app.events import Decision
-from app.plans.plan import Order, Plan, Step
+from app.plans.plan import Order, Plan, Step, known_headline
 from app.plans.repetition import Rule, rule_of
-from suites.errors import UnknownSuiteError
 from suites.vocab import Figure, Labels, Metric
 
 StepKey = tuple[str, str]
@@ -218,7 +217,7 @@ class Schedule:
 
     def _update_verdict(self, key: StepKey) -> None:
         state = self._states[key]
-        keys: list[tuple[Metric | None, Labels]] = [*state.values] or [(_headline(state.step), ())]
+        keys: list[tuple[Metric | None, Labels]] = [*state.values] or [(known_headline(state.step), ())]
         found = []
         for metric, labels in keys:
             if metric is None or self._make_rule is None:
@@ -294,16 +293,9 @@ class Schedule:
                 yield keys[::-1]
 
 
-def _headline(step: Step) -> Metric | None:
-    try:
-        return step.headline
-    except UnknownSuiteError:
-        return None
-
-
 def deciding(step: Step, figures: Sequence[Figure]) -> list[Figure]:
     """Return the figures of the headline metric, or of the first metric measured if that is missing."""
-    headline = _headline(step)
+    headline = known_headline(step)
     name = headline.name if headline is not None else ""
     if figures and not any(figure.metric.name == name for figure in figures):
         name = figures[0].metric.name

@@ -11,6 +11,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, func, insert, select, update
 
+from app.events import State
 from app.fleet_study import MOST_HOST_RUNS, MOST_HOSTS, FleetHost, FleetPlan, FleetStudy, HostRun, HostRunState
 from app.formats import (
     FormatError,
@@ -187,17 +188,26 @@ def end(connection: Connection, word: str, *, stop: bool = False) -> FleetStudy:
 
 
 def again(connection: Connection, word: str, hosts: Sequence[str], states: Sequence[HostRunState]) -> list[HostRun]:
-    """Let the host-runs of `hosts` (all if empty) in `states` wait again, in an ended study too; return them."""
+    """Let the host-runs of `hosts` (all if empty) in `states` wait again, in an ended study too; return them.
+
+    One whose run has not ended, or was completed meanwhile, is under way again without a carrier: release() returns it
+    to be attached, or settles it by its run.
+    """
     study = find(connection, word)
     moment = dialect_of(connection).moment(connection)
-    chosen = _chosen(connection, study, hosts, states)
-    found = [
-        replace(one, state=HostRunState.WAITING, reason="", attempts=0, due=max(one.due, moment)) for one in chosen
+    chosen = [replace(one, reason="", attempts=0) for one in _chosen(connection, study, hosts, states)]
+    numbers = {one.number for one in host_runs.with_run(connection, study.id, states, [State.RUNNING, State.DONE])}
+    attached = [replace(one, state=HostRunState.RUNNING, worker="") for one in chosen if one.number in numbers]
+    waiting = [
+        replace(one, state=HostRunState.WAITING, due=max(one.due, moment))
+        for one in chosen
+        if one.number not in numbers
     ]
-    _write_changed(connection, study, found, moment)
-    if found:
+    _write_changed(connection, study, waiting, moment)
+    host_runs.write(connection, study.id, *(replace(one, epoch=one.epoch + 1) for one in attached))
+    if chosen:
         _reopen(connection, study)
-    return found
+    return [*attached, *waiting]
 
 
 def skip(connection: Connection, word: str, hosts: Sequence[str]) -> list[HostRun]:
@@ -248,7 +258,8 @@ def add_hosts(connection: Connection, word: str, hosts: Sequence[FleetHost], rep
     """Add hosts to a study, or one in place of the host `replaced`; return their new host-runs.
 
     A new host gets a host-run in every session that is not over for others, in place of those of `replaced` that did
-    not end well. Host-runs that ended stay. Raises StoreError for hosts that the study has, and for a mesh or pairs.
+    not end well: they are skipped, and who carries one stops its run. Host-runs that were completed stay. Raises
+    StoreError for hosts that the study has, and for a mesh or pairs.
     """
     study = find(connection, word)
     if not hosts or (replaced and len(hosts) > 1):
@@ -262,11 +273,13 @@ def add_hosts(connection: Connection, word: str, hosts: Sequence[FleetHost], rep
         own = update(table).where(table.c.study == study.id, table.c.host == replaced)
         connection.execute(own.values(removed=moment, replaced_by=hosts[0].name))
         sessions = {one.session for one in every if one.host == replaced and one.state is not HostRunState.DONE}
-        for one in every:
-            if replaced in one.hosts and one.state in {HostRunState.WAITING, HostRunState.FAILED}:
-                reason = f"replaced by {hosts[0].name}"
-                made = replace(one, state=HostRunState.SKIPPED, reason=reason, epoch=one.epoch + 1, changed=moment)
-                host_runs.write(connection, study.id, made)
+        reason = f"replaced by {hosts[0].name}"
+        unmeasured = [
+            replace(one, state=HostRunState.SKIPPED, reason=_replaced(one, reason))
+            for one in every
+            if replaced in one.hosts and one.state not in {HostRunState.DONE, HostRunState.SKIPPED}
+        ]
+        _write_changed(connection, study, unmeasured, moment)
     places = connection.execute(select(func.max(table.c.place)).where(table.c.study == study.id)).scalar() or 0
     _insert_hosts(connection, study.id, hosts, places + 1, moment)
     last = max((one.number for one in every), default=0)
@@ -276,6 +289,13 @@ def add_hosts(connection: Connection, word: str, hosts: Sequence[FleetHost], rep
     _insert_host_runs(connection, study.id, made_runs, study.created, added)
     _reopen(connection, study)
     return made_runs
+
+
+def _replaced(one: HostRun, reason: str) -> str:
+    """Return `reason`, with how to end a run that no process carries."""
+    if one.state is not HostRunState.RUNNING or one.worker or not one.run:
+        return reason
+    return f"{reason}. Commands of run {one.run} may still run on {one.title}: benchwright attach {one.run} --stop"
 
 
 def _refuse_addition(connection: Connection, study: FleetStudy, hosts: Sequence[FleetHost], replaced: str) -> None:

@@ -63,6 +63,11 @@ def _host_run(row: Row[Any]) -> HostRun:
     return HostRun(*values)
 
 
+def under_way(connection: Connection, study: str) -> list[HostRun]:
+    """Return the host-runs of a study that occupy their hosts."""
+    return host_runs(connection, study, [state for state in HostRunState if state.active])
+
+
 def counts_of(connection: Connection, studies: Sequence[str]) -> Mapping[str, Counter[str]]:
     """Return the number of host-runs of studies by the word of their state."""
     table = schema.host_runs.c
@@ -94,24 +99,50 @@ def _waiting(connection: Connection, study: str, moment: str) -> Iterator[HostRu
 def start(connection: Connection, study: FleetStudy, choose: Choose, worker: str) -> list[HostRun]:
     """Start the host-runs that `choose` returns, unless the study is paused or ended; return them.
 
-    They are then RUNNING, carried by `worker`, or READY for any worker if that is empty.
+    They are then RUNNING, carried by `worker`, or READY for any worker if that is empty. Those of a host on which a run
+    of the study may still run commands have failed instead.
     """
     studies = schema.fleet_studies
     row = connection.execute(select(studies.c.ended, studies.c.paused).where(studies.c.id == study.id)).one()
     if row.ended is not None or row.paused is not None:
         return []
     moment = dialect_of(connection).moment(connection)
-    under_way = host_runs(connection, study.id, [state for state in HostRunState if state.active])
-    started = []
-    for one in choose(_waiting(connection, study.id, moment), under_way, study.plan):
+    left = with_run(connection, study.id, [HostRunState.FAILED], [State.RUNNING])  # they could not be attached
+    occupied = {one.host: one.run for one in left}
+    started, refused = list[HostRun](), list[HostRun]()
+
+    def free() -> Iterator[HostRun]:
+        for one in _waiting(connection, study.id, moment):
+            run = next((occupied[host] for host in one.hosts if host in occupied), "")
+            if run:
+                reason = f"Not started: commands of run {run} may still run on {one.title}."
+                failed = replace(one, state=HostRunState.FAILED, epoch=one.epoch + 1, changed=moment, reason=reason)
+                refused.append(failed)
+            else:
+                yield one
+
+    for one in choose(free(), under_way(connection, study.id), study.plan):
         state = HostRunState.RUNNING if worker else HostRunState.READY
         attempts = one.attempts + bool(worker)
         made = replace(
             one, state=state, epoch=one.epoch + 1, worker=worker, changed=moment, attempts=attempts, run="", reason=""
         )
         started.append(made)
-    write(connection, study.id, *started)
+    write(connection, study.id, *started, *refused)
+    if refused:
+        end_if_over(connection, study.id, moment)
     return started
+
+
+def with_run(
+    connection: Connection, study: str, states: Iterable[HostRunState], run_states: Iterable[State]
+) -> list[HostRun]:
+    """Return the host-runs of a study in `states` whose run is in `run_states`."""
+    table, runs = schema.host_runs.c, schema.runs.c
+    query = select(*_COLUMNS).join(schema.runs, runs.id == table.run)
+    own = table.study == study, table.state.in_([state.value for state in states])
+    query = query.where(*own, runs.state.in_([state.value for state in run_states]))
+    return [_host_run(row) for row in connection.execute(query)]
 
 
 def claim(connection: Connection, study: str, number: int, epoch: int, worker: str) -> HostRun:
@@ -182,7 +213,7 @@ def release(connection: Connection, study: str, carried: Collection[int] = ()) -
     moment = dialect_of(connection).moment(connection)
     unrecorded = set(ownership.unrecorded_runs(connection))
     found = []
-    for one in host_runs(connection, study, [state for state in HostRunState if state.active]):
+    for one in under_way(connection, study):
         if one.number in carried:
             continue
         run = _stored_run(connection, one.run)

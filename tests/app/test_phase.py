@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.events import JobBegan, RunDetached
+from app.events import JobBegan, RunDetached, RunEnded, State
 from app.questions import RefusingAsker
 from app.runs import run
 from app.runs.control import Control
 from app.runs.phase import TRANSITIONS, Phase, PhaseError, RunPhase
 from app.runs.run import Engine
+from remote.errors import ConnectOutcome
 from suites.base import Command, Context, Purpose
 from suites.parameters import Values
 from tests.app.model_host import PLAN, Lab, TwoCommands
@@ -108,6 +109,15 @@ def test_the_user_ends_a_run_in_any_phase(
     (phase,) = phases
     assert phase.path[-2:] == last
     assert phase.path[:-2] == MEASURED[: len(phase.path) - 2]
+
+
+def test_a_run_that_reaches_no_host_names_how_the_connection_failed(lab: Lab, phases: list[RunPhase]) -> None:
+    lab.host.down = True
+    with closing(lab.workstation()) as made:
+        *_, ended = made.run(PLAN, RefusingAsker(), Control())
+    assert isinstance(ended, RunEnded)
+    assert (ended.state, ended.unreached) == (State.FAILED, ConnectOutcome.CONFIG)
+    assert phases
 
 
 def test_a_run_that_is_detached_while_it_prepares_and_has_to_clean_up_stays_detached(

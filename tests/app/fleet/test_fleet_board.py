@@ -7,7 +7,10 @@ from dataclasses import replace
 import pytest
 
 from app.fleet.board import BoardReader, board_of
+from app.fleet.results import results_of
 from app.fleet_study import FleetStudy, HostRun, HostRunState, RunProgress
+from app.margins import Margins
+from app.plans.plan import Step
 from suites.verdict import Trust
 from suites.vocab import Severity
 from tests.app.fleet.studies import CPU, fleet_plan, numbered, short_plan
@@ -39,6 +42,24 @@ def test_a_host_far_from_the_median_of_its_group_is_first() -> None:
     assert first.off == pytest.approx(61.0 / board.medians["a"] - 1)
     assert [row.title for row in rest] == ["a1", "a2", "a3", "a4", "a5"]
     assert not any(row.apart for row in rest)
+
+
+def test_the_unknown_suite_of_a_stored_plan_is_named() -> None:
+    newer = Step("newer", "newer-suite", {})
+    found = replace(study(1), plan=fleet_plan(numbered(1), short_plan(newer, CPU)))
+    failed = HostRun(1, 1, "a1", "a", state=HostRunState.FAILED, reason="broken")
+    (row,) = board_of(found, [failed], {}).rows
+    assert row.doing == "newer-suite: unknown suite; broken"
+    (note, *_) = reversed(results_of(found, [failed], {}, Margins()).notes)
+    assert note.startswith("newer-suite: unknown suite")
+
+
+def test_what_was_replaced_is_left_out_with_a_note() -> None:
+    replaced = HostRun(1, 1, "a1", "a", state=HostRunState.SKIPPED, run="r1", reason="replaced by web-3.lan")
+    found = results_of(study(2), [replaced], progress({"r1": [5.0]}), Margins())
+    assert found.metrics == ()
+    (note,) = found.notes
+    assert "(replaced by web-3.lan)" in note
 
 
 def test_few_hosts_have_no_distance_and_equal_ones_none() -> None:

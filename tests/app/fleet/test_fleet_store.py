@@ -330,6 +330,49 @@ def test_a_host_run_that_was_left_is_returned_after_a_while(store: Store) -> Non
     assert len(store.release_host_runs(study.id)) == 1
 
 
+def left_failed(store: Store) -> FleetStudy:
+    """Return a study of two sessions whose first host-run failed while its run was under way on the host."""
+    study = begun(store, 2, sessions=2)
+    one = store.set_run_of_host_run(study.id, started(store, study)[0], RUN)
+    begin_trial(store)
+    end_process(store, RUN)
+    store.settle_host_run(study.id, one, F, reason="not reached")
+    execute(store, "UPDATE host_runs SET due = '2026-11-30T00:00:00.000+00:00'")
+    return study
+
+
+def test_nothing_starts_on_a_host_on_which_a_run_may_be_under_way(store: Store) -> None:
+    study = left_failed(store)
+    assert started(store, study) == []
+    assert [(one.host, one.state) for one in store.host_runs_of(study.id)] == [
+        ("a1", F), ("a2", R), ("a1", F), ("a2", W),
+    ]  # fmt: skip
+    assert RUN in store.host_runs_of(study.id)[2].reason
+    record(store, RUN, [RunEnded(RUN, State.PARTIAL, "stopped")])
+    assert len(store.retry_host_runs(study.id, ["a1"], [F])) == 2
+    assert [one.session for one in started(store, study)] == [1]
+    assert states(store, study) == [R, R, W, W]
+
+
+def test_a_failed_host_run_whose_run_may_be_under_way_is_attached_again(store: Store) -> None:
+    study = left_failed(store)
+    pass_time(store, study, START_TIMEOUT + 1)
+    store.retry_host_runs(study.id, [], [F])
+    assert started(store, study) == [], "its host is in use"
+    (left,) = store.release_host_runs(study.id)
+    assert (left.number, left.run, left.attempts) == (1, RUN, 0)
+    assert store.claim_host_run(study.id, left.number, left.epoch, "desk").run == RUN
+
+
+def test_a_failed_host_run_whose_run_was_completed_since_is_done(store: Store) -> None:
+    study = left_failed(store)
+    record(store, RUN, [RunEnded(RUN, State.DONE)])
+    pass_time(store, study, START_TIMEOUT + 1)
+    store.retry_host_runs(study.id, [], [F])
+    assert store.release_host_runs(study.id) == []
+    assert states(store, study)[0] is D
+
+
 def test_the_study_ends_with_its_last_host_run(store: Store) -> None:
     study = begun(store, 2)
     for number, one in enumerate(started(store, study)):
@@ -435,6 +478,24 @@ def test_a_replaced_host_keeps_what_it_measured(store: Store) -> None:
     by_host = {(one.host, one.session): one for one in store.host_runs_of(study.id)}
     assert by_host["a1", 1].state is D
     assert {by_host["a1", session].reason for session in (2, 3)} == {"replaced by a3"}
+
+
+def test_a_replaced_host_is_not_measured_beside_the_new_one(store: Store) -> None:
+    study = begun(store, 3, by_workers=True)
+    ready, carried, left = started(store, study, "")
+    carried = store.claim_host_run(study.id, carried.number, carried.epoch, "desk")
+    left = store.claim_host_run(study.id, left.number, left.epoch, "laptop")
+    left = store.set_run_of_host_run(study.id, left, RUN)
+    store.leave_host_run(study.id, left, "not reached")
+    for number in (1, 2, 3):
+        store.add_fleet_hosts(study.id, [FleetHost(f"b{number}", "a")], f"a{number}")
+    assert states(store, study) == [S, S, S, W, W, W]
+    with pytest.raises(TakenOverError):
+        store.claim_host_run(study.id, ready.number, ready.epoch, "late")
+    with pytest.raises(TakenOverError):
+        store.settle_host_run(study.id, carried, D, reason="")
+    assert store.host_runs_under_way(study.id) == []
+    assert f"benchwright attach {RUN} --stop" in store.host_runs_of(study.id)[2].reason
 
 
 def test_a_study_of_pairs_takes_no_host(store: Store) -> None:

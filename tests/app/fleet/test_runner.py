@@ -80,7 +80,7 @@ class Hosts:
             try:
                 self.happens[host]()
             except ConnectError as error:
-                yield RunEnded(run_id, State.FAILED, str(error))
+                yield RunEnded(run_id, State.FAILED, str(error), unreached=error.outcome)
                 return
         yield from self._measured(host, run_id, control)
 
@@ -172,6 +172,34 @@ def test_a_host_that_fails_ends_no_other_and_has_a_reason(store: Store, hosts: H
     assert Counter(hosts.measured) == {"a1": 1, "a2": 1, "a3": 1}
 
 
+@pytest.mark.parametrize(
+    "outcome", [ConnectOutcome.KEY_CHANGED, ConnectOutcome.KEY_UNKNOWN, ConnectOutcome.AUTH_REFUSED]
+)
+def test_what_only_the_user_can_fix_is_not_tried_again(store: Store, hosts: Hosts, outcome: ConnectOutcome) -> None:
+    study = begun(store, 2)
+    error = ConnectError(outcome, "a2 is not reached.", "Remove the old key.", host="a2")
+    hosts.happens["a2"] = fails(error)
+    assert FleetRunner(hosts.services(), study.id).run().counts == {D: 1, F: 1}
+    found = by_host(store, study)["a2"]
+    assert found.attempts == 1
+    assert str(error) in found.reason
+    assert f"benchwright fleet retry {study.id} a2" in found.reason
+
+
+def test_a_run_under_way_whose_host_has_another_key_is_not_attached_again(store: Store, hosts: Hosts) -> None:
+    study = begun(store, 1)
+    (one,) = store.start_host_runs(study, lambda waiting, _under_way, _plan: list(waiting), "slow")
+    one = store.set_run_of_host_run(study.id, one, hosts.new_run_id())
+
+    def attach(_run: str, _control: Control) -> Generator[Event]:
+        raise ConnectError(ConnectOutcome.KEY_CHANGED, "The host key of a1 has changed.", host="a1")
+        yield
+
+    services = CarrierServices(store, hosts.run, attach, hosts.new_run_id)
+    assert list(carry(services, study, one, Control())) == []
+    assert by_host(store, study)["a1"].state is F
+
+
 def test_a_host_in_use_is_tried_until_it_is_free(store: Store, hosts: Hosts) -> None:
     study, tries = begun(store, 2), iter(range(6))
 
@@ -261,6 +289,49 @@ def test_hosts_are_added_paused_and_skipped_meanwhile(store: Store, hosts: Hosts
     store.pause_fleet_study(study.id, paused=False)
     thread.join(30)
     assert store.find_fleet_study(study.id).counts == {D: 3, S: 1}
+
+
+def test_the_run_of_a_host_that_is_replaced_is_stopped(store: Store, hosts: Hosts) -> None:
+    study = begun(store, 2)
+    hosts.blocking["a1"] = threading.Event()
+    thread = in_thread(FleetRunner(hosts.services(), study.id))
+    assert hosts.reached.wait(30)
+    store.add_fleet_hosts(study.id, [FleetHost("a3", "a")], "a1")
+    thread.join(30)
+    assert {host: one.state for host, one in by_host(store, study).items()} == {"a1": S, "a2": D, "a3": D}
+    assert hosts.busy.total() == 0
+    record = store.load(by_host(store, study)["a1"].run)
+    assert (record.summary.state, record.reason) == (State.PARTIAL, "stopped")
+
+
+def test_a_run_that_cannot_be_attached_is_named_and_attached_when_it_is_retried(
+    store: Store, hosts: Hosts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.store.host_runs.START_TIMEOUT", -1.0)
+    study = begun(store, 1, sessions=2)
+    hosts.blocking["a1"] = threading.Event()
+    runner = FleetRunner(hosts.services(), study.id)
+    thread = in_thread(runner)
+    assert hosts.reached.wait(30)
+    runner.detach()
+    thread.join(30)
+
+    def attach(_run: str, _control: Control) -> Generator[Event]:
+        raise REFUSED
+        yield
+
+    services = CarrierServices(store, hosts.run, attach, hosts.new_run_id)
+    assert FleetRunner(services, study.id).run().counts == {F: 2}
+    first, second = store.host_runs_of(study.id)
+    assert hosts.measured == ["a1"]
+    assert f"benchwright attach {first.run} --stop" in first.reason
+    assert "benchwright hosts leftovers a1" in first.reason
+    assert f"benchwright fleet retry {study.id} a1" in first.reason
+    assert (second.run, first.run in second.reason) == ("", True)
+    store.retry_host_runs(study.id, ["a1"], [F])
+    hosts.blocking.clear()
+    assert FleetRunner(hosts.services(), study.id).run().counts == {D: 2}
+    assert store.host_runs_of(study.id)[0].run == first.run
 
 
 def test_the_runner_of_an_ended_study_ends(store: Store, hosts: Hosts) -> None:

@@ -22,6 +22,7 @@ from app.store import host_runs
 from app.store.store import Store
 from app.store.workers import workers_alive
 from app.timestamps import now
+from remote.errors import ConnectOutcome
 from tests.app.stores import postgresql, url
 from tests.app.stores import store_on_server as store
 from tests.postgresql import programs
@@ -66,10 +67,12 @@ def alive(store: Store) -> int:
         return workers_alive(connection)
 
 
-def ended(store: Store, run: str, plan: Plan, state: State, reason: str) -> Generator[Event]:
+def ended(
+    store: Store, run: str, plan: Plan, state: State, reason: str, *, unreached: ConnectOutcome | None = None
+) -> Generator[Event]:
     """Record a run that measured nothing."""
     with store.recorder(run) as recorder:
-        for event in (RunStarted(run, plan, now()), RunEnded(run, state, reason)):
+        for event in (RunStarted(run, plan, now()), RunEnded(run, state, reason, unreached=unreached)):
             recorder.record(event)
             yield event
 
@@ -110,11 +113,12 @@ def test_a_host_that_was_not_reached_is_left_to_other_workers(
 ) -> None:
     monkeypatch.setattr("app.fleet.host_run.CONNECT_RETRY", -1.0)
     monkeypatch.setattr(fleet_worker, "PASS_ON", -1.0)
+    monkeypatch.setattr(fleet_worker, "workers_alive", lambda _connection: 2)
     tried: list[str] = []
 
     def run(plan: Plan, run: str, _control: Control) -> Generator[Event]:
         tried.append(run)
-        yield from ended(store, run, plan, State.FAILED, "web-1: host key not accepted")
+        yield from ended(store, run, plan, State.FAILED, "web-1: host key", unreached=ConnectOutcome.KEY_UNKNOWN)
 
     def handled(worker: FleetWorker) -> HostRun:
         worker._release(store.find_fleet_study(study.id))
@@ -129,6 +133,20 @@ def test_a_host_that_was_not_reached_is_left_to_other_workers(
     assert handled(other).attempts == len(tried) == 2
     assert handled(worker).state is HostRunState.FAILED
     assert [run.id for run in store.runs()] == [only(store, study).run] == [tried[-1]]
+
+
+def test_a_host_key_that_the_only_worker_does_not_accept_is_not_tried_again(
+    store: Store, queue: JobQueue, study: FleetStudy
+) -> None:
+    def run(plan: Plan, run: str, _control: Control) -> Generator[Event]:
+        yield from ended(store, run, plan, State.FAILED, "host key", unreached=ConnectOutcome.KEY_CHANGED)
+
+    worker = made_worker(store, queue, run)
+    worker._release(study)
+    worker._handle(HostRunJob(study.id, 1, only(store, study).epoch))
+    found = only(store, study)
+    assert (found.state, found.attempts) == (HostRunState.FAILED, 1)
+    assert f"benchwright fleet retry {study.id} web-1" in found.reason
 
 
 def test_a_host_run_that_was_released_while_it_began_is_detached_for_another(
@@ -175,7 +193,7 @@ def test_a_study_is_stopped_on_a_worker(
         assert store.end_fleet_study(study.id, stop=True).stopped is not None
         until(lambda: store.find_fleet_study(study.id).over)
     found = only(store, study)
-    assert (found.state, found.reason) == (HostRunState.FAILED, "stopped")
+    assert (found.state, found.reason) == (HostRunState.SKIPPED, host_runs.ENDED)
     assert alive(store) == 0
 
 
