@@ -21,7 +21,7 @@ from app.fleet.runner import OnEvent, worker_name
 from app.fleet_study import FleetHost, FleetStudy, HostRun, HostRunState
 from app.runs.control import Control
 from app.store import host_runs
-from app.store.errors import StoreBusyError, StoreError, StoreLostError, TakenOverError
+from app.store.errors import StoreBusyError, StoreError, StoreLostError, TakenOverError, UnknownOutcomeError
 from app.store.ownership import HEARTBEAT, HEARTBEAT_TIMEOUT
 from app.store.workers import workers_alive
 from suites.errors import BenchwrightError
@@ -159,6 +159,8 @@ class FleetWorker:
             return
         control, key = Control(), (study.id, one.number)
         with self._lock:
+            if key in self._controls:  # it was delivered twice, and this claim was not confirmed
+                return
             self._controls[key] = control
             if self._stop.is_set():
                 control.detach()
@@ -201,15 +203,17 @@ class FleetWorker:
 
         A worker that was stopped puts the job back in the queue.
         """
+        again = False
         while not self._stop.is_set():
             try:
                 study = self._store.find_fleet_study(job.study)
                 self._use_hosts(study.plan.hosts)
-                return study, self._store.claim_host_run(job.study, job.number, job.epoch, self._name)
+                return study, self._store.claim_host_run(job.study, job.number, job.epoch, self._name, again=again)
             except TakenOverError:
                 log.info("job for %s of %s, epoch %s: taken over", job.number, job.study, job.epoch)
                 return None
-            except (StoreLostError, StoreBusyError):
+            except (StoreLostError, StoreBusyError) as error:
+                again = again or isinstance(error, UnknownOutcomeError)
                 log.warning("the library cannot be used; trying again", exc_info=True)
                 self._stop.wait(RETRY_AFTER)
             except StoreError:

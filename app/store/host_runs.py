@@ -3,6 +3,7 @@
 import logging
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields, replace
 from datetime import datetime, timedelta
 from typing import Any, get_type_hints
@@ -35,7 +36,6 @@ ENDED = "the study was ended"
 LIST = "List the studies with: benchwright fleet"
 _PAGE = 2000
 """Waiting host-runs read at a time."""
-
 
 _STATES = {state.value: state for state in HostRunState}
 _FIELDS = tuple(field.name for field in fields(HostRun))
@@ -145,11 +145,17 @@ def with_run(
     return [_host_run(row) for row in connection.execute(query)]
 
 
-def claim(connection: Connection, study: str, number: int, epoch: int, worker: str) -> HostRun:
+def claim(connection: Connection, study: str, number: int, epoch: int, worker: str, *, again: bool = False) -> HostRun:
     """Make `worker` the carrier of a READY host-run, or of one that continues its run. Raises TakenOverError.
 
-    The claim has the next epoch: a second delivery of the same job has an old one.
+    The claim has the next epoch: a second delivery of the same job has an old one. `again`: whether an earlier claim of
+    `worker` succeeded is not known.
     """
+    if again:
+        with suppress(TakenOverError):
+            one = _of_epoch(connection, study, number, epoch + 1)
+            if one.worker == worker:
+                return one
     one = _of_epoch(connection, study, number, epoch)
     if not one.state.active or (one.state is HostRunState.RUNNING and one.worker):
         raise _taken_over(one)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -19,6 +20,7 @@ from app.library_location import ServerUrl
 from app.plans.plan import Plan, Repetition, make_step
 from app.runs.control import Control
 from app.store import host_runs
+from app.store.errors import UnknownOutcomeError
 from app.store.store import Store
 from app.store.workers import workers_alive
 from app.timestamps import now
@@ -133,6 +135,27 @@ def test_a_host_that_was_not_reached_is_left_to_other_workers(
     assert handled(other).attempts == len(tried) == 2
     assert handled(worker).state is HostRunState.FAILED
     assert [run.id for run in store.runs()] == [only(store, study).run] == [tried[-1]]
+
+
+def test_a_claim_whose_commit_is_not_confirmed_is_kept(
+    store: Store, queue: JobQueue, study: FleetStudy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fleet_worker, "RETRY_AFTER", 0.01)
+    original, claims = Store.claim_host_run, list[HostRun]()
+
+    def claim(*arguments: Any, **named: Any) -> HostRun:
+        claims.append(original(*arguments, **named))
+        if len(claims) == 1:
+            raise UnknownOutcomeError("The connection ended.")
+        return claims[-1]
+
+    monkeypatch.setattr(Store, "claim_host_run", claim)
+    worker = made_worker(store, queue, lambda plan, run, _: ended(store, run, plan, State.DONE, ""))
+    worker._release(study)
+    worker._handle(HostRunJob(study.id, 1, only(store, study).epoch))
+    found = only(store, study)
+    assert claims[0] == claims[1]
+    assert (found.state, found.attempts) == (HostRunState.DONE, 1)
 
 
 def test_a_host_key_that_the_only_worker_does_not_accept_is_not_tried_again(
