@@ -15,11 +15,12 @@ from click.testing import CliRunner
 from app.cli.main import benchwright
 from app.comparison.comparison import Comparison
 from app.comparison.crossover import LEAST_OVERLAP, overlap
-from app.events import Event, FindingRaised, RunDetached, SampleRead, State, TrialEnded, TrialStarted
+from app.events import Event, FindingRaised, JobBegan, RunDetached, SampleRead, State, TrialEnded, TrialStarted
 from app.plans.plan import Order, Plan, Policy, Repetition, Step, make_step
 from app.records import TrialRecord
 from app.runs.control import Control
 from app.services import Workstation
+from app.store.store import Store
 from suites.base import Purpose
 from tests.lab.survival import (
     assert_no_leftovers,
@@ -200,6 +201,29 @@ def test_a_detached_duet_goes_on_and_is_attached(workstation: Workstation, lab: 
     for one in record.trials:
         assert_whole(workstation, one.trial.id, 150 if one.trial.step == "a" else 200)
     assert [pinned_to(one) for one in record.trials] == ["0", "1", "1", "0"]
+    assert_no_leftovers(lab.home)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lost", ["trial = 2", "trial IN (1, 2)"])
+def test_the_sides_of_a_duet_whose_trials_are_not_stored_are_adopted(
+    workstation: Workstation, lab: LabHost, tmp_path: Path, lost: str
+) -> None:
+    """As if Benchwright had been killed before it stored the start of one trial, or of both."""
+    plan, control = duet(counting("a", 150), counting("b", 200), trials=2), Control()
+    run(workstation, plan, at_count(30, control.detach), control)
+    with contextlib.closing(Store(tmp_path / "runs.sqlite3")) as store, store.database.writing() as connection:
+        connection.exec_driver_sql(f"DELETE FROM trials WHERE {lost.replace('trial', 'id')}")
+        for table in ("output", "series"):
+            connection.exec_driver_sql(f"DELETE FROM {table} WHERE {lost}")
+    events = attach(workstation)
+    assert end(events).state is State.DONE
+    assert sum(isinstance(event, JobBegan) for event in events) == 2  # the second duet
+    record = workstation.load("last")
+    for one in record.trials:
+        assert_whole(workstation, one.trial.id, 150 if one.trial.step == "a" else 200)
+    assert [pinned_to(one) for one in record.trials] == ["0", "1", "1", "0"]
+    assert [one.trial.number for one in record.trials] == [1, 1, 2, 2]
     assert_no_leftovers(lab.home)
 
 
