@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from app.fleet_study import HostRunState
 from app.host_services import HostServices
+from app.timestamps import now
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Sequence
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from app.fleet.board import Board, BoardReader
     from app.fleet.estimate import FleetEstimate
     from app.fleet.host_run import CarrierServices
+    from app.fleet.idle import IdleStudy
     from app.fleet.job_queue import JobQueue
     from app.fleet.runner import FleetRunner, OnEvent
     from app.fleet.worker import FleetWorker, WorkerOptions
@@ -77,6 +79,20 @@ class FleetServices(HostServices, ABC):
     def runs_of_host_runs_under_way(self) -> frozenset[str]:
         """Return the runs of the host-runs under way of all studies: their study resumes those that are detached."""
         return self._store.runs_of_host_runs_under_way()
+
+    def idle_since(self, study: FleetStudy, host_runs: Sequence[HostRun]) -> str | None:
+        """Return since when no other process runs a study that is open and not paused; see app.fleet.idle."""
+        from app.fleet.idle import idle_since
+
+        return idle_since(study, host_runs, self._store.recorded_runs(), now())
+
+    def idle_fleet_studies(self) -> list[IdleStudy]:
+        """Return the open studies that are not paused and that no process runs, the newest first."""
+        from app.fleet.idle import IdleStudy
+
+        open_ = [one for one in self._store.fleet_studies() if one.ended is None]
+        since = [(one, self.idle_since(one, self._store.host_runs_of(one.id))) for one in open_]
+        return [IdleStudy(one, moment) for one, moment in since if moment is not None]
 
     def board_reader(self) -> BoardReader:
         """Return what reads the board of a study; it keeps what it has read."""

@@ -189,6 +189,11 @@ def unrecorded_runs(connection: Connection) -> list[str]:
     return [run for run, recording in running(connection).items() if not is_recorded(run, recording)]
 
 
+def recorded_runs(connection: Connection) -> frozenset[str]:
+    """Return the runs that a process records."""
+    return frozenset(run for run, recording in running(connection).items() if is_recorded(run, recording))
+
+
 def refuse_recorded(run_id: str, recording: RecordingOwner) -> None:
     """Raise StoreError if a process records the run."""
     if not is_recorded(run_id, recording):

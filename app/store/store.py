@@ -124,6 +124,7 @@ class Store:
     host_runs_under_way = _reading(host_runs.under_way)
     fleet_studies_of = _reading(fleets.studies_of)
     runs_of_host_runs_under_way = _reading(host_runs.runs_under_way)
+    recorded_runs = _reading(ownership.recorded_runs)
     progress_of = _reading(run_progress.progress_of)
     actions = _reading(host_log.actions)
     workspaces = _reading(host_log.workspaces)
