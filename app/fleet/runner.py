@@ -2,13 +2,14 @@
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from functools import partial
 
 from app.events import Event
 from app.fleet.admission import startable
 from app.fleet.host_run import CarrierServices, carry
+from app.fleet.watching import HostRunEvents, WatchedRun
 from app.fleet_study import FleetStudy, HostRun
 from app.runs.control import Control
 from app.store.errors import StoreError, TakenOverError
@@ -50,6 +51,7 @@ class FleetRunner:
         self._changed = threading.Condition()
         self._end: Callable[[Control], None] | None = None
         self._clock = Control()  # since stop()
+        self._events = HostRunEvents()
 
     @property
     def stopped(self) -> bool:
@@ -70,10 +72,25 @@ class FleetRunner:
 
     def stop_host_run(self, number: int) -> None:
         """Stop one host-run. From any thread."""
+        if (control := self.control_of(number)) is not None:
+            control.stop()
+
+    def control_of(self, number: int) -> Control | None:
+        """Return the control of a host-run that this process carries; None of another. From any thread."""
         with self._changed:
             carried = self._carried.get(number)
-        if carried is not None:
-            carried.control.stop()
+        return None if carried is None else carried.control
+
+    def watched(self, study: FleetStudy, one: HostRun) -> WatchedRun | None:
+        """Return the run of a host-run that this process carries; None of another. From any thread."""
+        control = self.control_of(one.number)
+        if control is None or not one.run:
+            return None
+
+        def events() -> Generator[Event]:
+            return self._events.watch(self._store, one, lambda: self.control_of(one.number) is control)
+
+        return WatchedRun(one.run, study.plan.plan_of(one), control, events)
 
     def _request(self, end: Callable[[Control], None]) -> None:
         with self._changed:
@@ -152,6 +169,7 @@ class FleetRunner:
 
     def _notify(self, one: HostRun, event: Event) -> None:
         """Pass an event on; what fails there ends no host-run."""
+        self._events.put(one, event)
         try:
             self._on_event(one, event)
         except Exception:

@@ -27,7 +27,7 @@ from app.events import (
 )
 from app.library_location import Location
 from app.plans.plan import host_label
-from app.records import TrialRecord
+from app.records import RunRecord, TrialRecord
 from app.runs.attach import Attachment, Baseline, concluded, hosts_to_connect, is_complete
 from app.runs.control import DetachedError, HostInUseError, StoppedError
 from app.runs.event_queue import IDLE, TICK, EventQueue, together
@@ -300,7 +300,7 @@ def attached(
             # Read first: the library may be lost by the time the output is needed.
             numbers = [*(one.trial.id for one in taken.under_way), *(job.trial for job in taken.unstored)]
             output = {number: store.output_in_order(taken.id, number) for number in numbers}
-            yield from _replayed(taken, store)
+            yield from stored_events(taken.record, store)
             engine = Engine(replace(request, detached_run=taken, stored_output=output, take_over=recorder.claim))
             for event in recorded(engine, store, use_library, recorder):
                 yield event
@@ -337,10 +337,12 @@ def _add_remedy(error: BenchwrightError, taken: DetachedRun) -> None:
     ).strip()
 
 
-def _replayed(taken: DetachedRun, store: Store) -> Iterator[Event]:
-    """Yield the stored events of a detached run, except those of running trials."""
-    record, run_id = taken.record, taken.id
+def stored_events(record: RunRecord, store: Store, *, running: bool = False) -> Iterator[Event]:
+    """Yield the stored events of a run that has not ended; those of its `running` trials as of attached ones."""
+    run_id = record.summary.id
     yield RunStarted(run_id, record.plan, record.summary.started)
+    if running:
+        yield RunAttached(run_id, record.plan, seconds_since(record.summary.started))
     for host, facts in record.facts_before.items():
         yield FactsRead(host, Moment.BEFORE, facts)
     for finding in record.findings:
@@ -354,6 +356,8 @@ def _replayed(taken: DetachedRun, store: Store) -> Iterator[Event]:
             for sample in samples.get(trial.trial.id, ()):
                 yield SampleRead(trial.trial.id, sample)
             yield _ended(trial)
+        elif running:
+            yield TrialAttached(trial.trial, None, samples.get(trial.trial.id, ()))
 
 
 def _ended(record: TrialRecord) -> TrialEnded:
