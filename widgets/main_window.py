@@ -18,6 +18,7 @@ from widgets import jobs, settings
 from widgets.command_palette import CommandPalette, menu_entries
 from widgets.dropped_files import DroppedFiles
 from widgets.fleet.fleet_runs import FleetRuns, study_of
+from widgets.fleet.idle_bar import IdleBar
 from widgets.hosts.host_bars import DetachedBar
 from widgets.investigations.text_guard import TextGuard
 from widgets.library.library_bar import LibraryBar
@@ -72,6 +73,7 @@ class MainWindow(QMainWindow):
         self.rejudging = Rejudging(workstation, self)
         self.library_bar = LibraryBar(workstation)
         self.detached_bar = DetachedBar(workstation)
+        self.idle_bar = IdleBar(workstation, self.fleet_runs.has_run)
         self.session_bar = SessionBar(workstation)
         self.queue_bar = QueueBar(workstation)
         self.strip = RunStrip()
@@ -264,9 +266,9 @@ class MainWindow(QMainWindow):
         self.setWindowTitle("Benchwright")
         self.setMinimumSize(*SMALLEST)
         self._inside = QWidget()
-        bars = (self.library_bar, self.detached_bar, self.queue_bar, self.session_bar, self.strip)
+        bars = (self.library_bar, self.detached_bar, self.idle_bar, self.queue_bar, self.session_bar, self.strip)
         fill(column_in(self._inside, 0), *bars, (self.frame, 1))
-        for bar, topic in zip(bars, ("faults", "survival", "queue", "sessions", "queue"), strict=True):
+        for bar, topic in zip(bars, ("faults", "survival", "fleet", "queue", "sessions", "queue"), strict=True):
             set_help(bar, topic)
         self.setCentralWidget(self._inside)
         self.setStatusBar(self.status_line)
@@ -299,6 +301,7 @@ class MainWindow(QMainWindow):
         self.library_bar.save_requested.connect(self._save_library)
         self.detached_bar.attach_requested.connect(self.pages.attach)
         self.detached_bar.stop_requested.connect(lambda run: self.pages.attach(run, stop=True))
+        self.idle_bar.resume_requested.connect(self.pages.resume_study)
         self.session_bar.start_requested.connect(lambda series, asked: self.pages.run_session(series, show=asked))
         self.status_line.stop_requested.connect(self.actions_of_window.stop.trigger)
 
@@ -306,6 +309,7 @@ class MainWindow(QMainWindow):
         """Read what the bars show of the library."""
         self.library_bar.refresh()
         self.detached_bar.refresh()
+        self.idle_bar.refresh()
         self.session_bar.refresh()
 
     def _follow_library(self) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 from app.comparison.criteria import DEFAULT_CRITERIA, ComparisonCriteria
 from app.detached_runs import DetachedRun
 from app.events import LibraryChanged
+from app.fleet_study import FleetStudy
 from app.investigation import Investigation
 from app.paths import log_path
 from app.plans.plan import Plan
@@ -26,6 +27,7 @@ from widgets.run_strip import StripLine
 from widgets.undo import UndoStack
 
 if TYPE_CHECKING:
+    from app.fleet.watching import WatchedRun
     from widgets.compare.compare_page import ComparePage
     from widgets.fleet.fleet_page import FleetPage
     from widgets.help_page import HelpPage
@@ -219,6 +221,16 @@ class Pages:
         if page := self._services.show_page(PageName.FLEET):
             cast("FleetPage", page).show_study(study)
 
+    def resume_study(self, study: FleetStudy) -> None:
+        """Run a fleet study that no process runs, and show it."""
+        if page := self._services.show_page(PageName.FLEET):
+            cast("FleetPage", page).resume(study)
+
+    def watch(self, watched: "WatchedRun") -> None:
+        """Show a run that a fleet study of this window carries live."""
+        if page := self._services.show_page(PageName.LIVE):
+            cast("LivePage", page).watch(watched)
+
     def new_study(self, plan: Plan | None, words: str = "") -> None:
         """Ask for a new fleet study of `plan`, by default on its hosts."""
         if page := self._services.show_page(PageName.FLEET):
@@ -374,6 +386,7 @@ class Pages:
 
         page = FleetPage(self._workstation, self._asker, self._undo, self._services.fleet_runs)
         page.show_run_requested.connect(self.show_run)
+        page.watch_requested.connect(self.watch)
         page.filter_requested.connect(self.show_filter)
         return page
 

@@ -96,7 +96,9 @@ class BoardFeed(QObject):
         remaining = remaining_seconds(board.study, host_runs, now())
         if remaining is None and board.study.paused is None:
             remaining = self._estimated(board.study)
-        return BoardReading(board, BoardHead(board.study, remaining, carriers_of(host_runs)), time.monotonic() - began)
+        idle = self._workstation.idle_since(board.study, host_runs)
+        head = BoardHead(board.study, remaining, carriers_of(host_runs), idle_since=idle)
+        return BoardReading(board, head, time.monotonic() - began)
 
     def _estimated(self, study: FleetStudy) -> float | None:
         """Return the remaining seconds by the estimate of the tests, until a rate is known; None if unknown."""

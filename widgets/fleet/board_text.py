@@ -29,12 +29,18 @@ MARKS: Mapping[HostRunState, str] = {
 @dataclass(frozen=True, slots=True)
 class BoardHead:
     """What the head of a board shows. `remaining` are the seconds until the end, None if unknown; `own`: this window
-    runs the study."""
+    runs the study; `idle_since`: when it last changed, if no process runs it."""
 
     study: FleetStudy
     remaining: float | None = None
     carriers: tuple[str, ...] = ()
     own: bool = False
+    idle_since: str | None = None
+
+    @property
+    def idle(self) -> bool:
+        """Whether no process runs the study."""
+        return not self.own and self.idle_since is not None
 
     @property
     def done(self) -> int:
@@ -68,12 +74,12 @@ def end_text(head: BoardHead, clock: datetime) -> str:
         return f"ended {local_moment(study.ended)}"
     if study.paused is not None:
         return "paused"
-    if not (head.own or study.by_workers or head.carriers):
-        return "not running: Resume continues it"
+    if head.idle_since is not None and not head.own:
+        return f"not running since {moment_text(head.idle_since)}: Resume continues it"
     left = "end not known yet"
     if head.remaining is not None:
         left = f"about {duration_text(head.remaining)} left, ends about {ends_text(head.remaining, clock)}"
-    workers = "workers" if study.by_workers else listed(head.carriers, MOST_CARRIERS)
+    workers = "workers" if study.by_workers else listed(head.carriers, MOST_CARRIERS) or "another Benchwright"
     return left if head.own else f"{left}, run by {workers}"
 
 
@@ -111,7 +117,12 @@ def _waiting_text(one: HostRun) -> str:
         return f"waiting: {one.reason}"
     if one.due <= now():
         return "waiting"
-    return f"next at {local_moment(one.due).removeprefix(local_moment(now())[:10]).strip()}"
+    return f"next at {moment_text(one.due)}"
+
+
+def moment_text(moment: str) -> str:
+    """Return a moment in local time, without the day if that is today."""
+    return local_moment(moment).removeprefix(local_moment(now())[:10]).strip()
 
 
 def session_text(one: HostRun) -> str:

@@ -7,7 +7,8 @@ from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QWidget
 
 from app.fleet.board import BoardRow
-from app.fleet_study import FleetStudy, HostRunState
+from app.fleet_study import HostRunState
+from widgets.fleet.board_text import BoardHead
 from widgets.parts.actions import offer
 
 NO_STUDY = "No study is shown"
@@ -20,7 +21,7 @@ class FleetActions(QObject):
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.pause = self._make("Pause", "Ctrl+Shift+P")
-        self.resume = self._make("Resume", "Ctrl+Shift+P")
+        self.resume = self._make("Resume", "Ctrl+Shift+L")
         self.stop = self._make("Stop…")
         self.retry_failed = self._make("Retry failed")
         self.add = self._make("Add hosts…")
@@ -28,6 +29,7 @@ class FleetActions(QObject):
         self.open_run = self._make("Open run")
         self.retry = self._make("Retry", "Ctrl+R")
         self.skip = self._make("Skip", "Del")
+        self.stop_hosts = self._make("Stop host", "Ctrl+Del")
         self.replace = self._make("Replace with host…")
         self.show_nothing()
 
@@ -37,7 +39,7 @@ class FleetActions(QObject):
 
     def of_hosts(self) -> Sequence[QAction]:
         """Return the actions on the selected hosts, in display order."""
-        return (self.open_run, self.retry, self.skip, self.replace)
+        return (self.open_run, self.retry, self.skip, self.stop_hosts, self.replace)
 
     def show_nothing(self) -> None:
         """Offer nothing: no study is shown."""
@@ -47,34 +49,45 @@ class FleetActions(QObject):
             offer(action, False, "", NO_HOST)
         self.resume.setVisible(False)
 
-    def show_study(self, study: FleetStudy, chosen: Sequence[BoardRow], *, own: bool, stopping: bool) -> None:
-        """Enable the actions that apply to a study and its `chosen` rows; `own`: this window runs it."""
+    def show_study(self, head: BoardHead, chosen: Sequence[BoardRow], *, stopping: bool) -> None:
+        """Enable the actions that apply to a study and its `chosen` rows.
+
+        A study that another process runs can be paused, and run from here, too: that process may be out of reach.
+        """
+        study, own = head.study, head.own
         open_, paused = study.ended is None, study.paused is not None
-        idle = open_ and (paused or not (own or study.by_workers))
-        self.resume.setVisible(idle)
-        self.pause.setVisible(not idle)
+        startable = open_ and (paused or not (own or study.by_workers))
+        self.resume.setVisible(startable)
+        self.pause.setVisible(not startable or not (paused or head.idle))
         offer(self.pause, open_ and not paused, "Start no more hosts; those under way continue", "The study has ended")
         resume = "Start the hosts that wait, and attach runs that continue on their hosts"
-        offer(self.resume, idle and not stopping, resume, "The study is stopping")
+        if not (paused or head.idle):
+            resume = "Start hosts that wait from here, too: another Benchwright runs the study"
+        offer(self.resume, startable and not stopping, resume, "The study is stopping")
         elsewhere = "The study has ended" if not open_ else "This window does not run the study"
         offer(self.stop, own and not stopping, "Stop or detach the hosts under way", elsewhere)
         failed = study.counts.get(HostRunState.FAILED, 0) > 0
         offer(self.retry_failed, failed, "Run every failed host again", "No host has failed")
         offer(self.add, True, "Measure more hosts in the sessions that are not over", "")
         offer(self.end, open_, "Skip what waits, and stop or continue what is under way", "The study has ended")
-        self.show_chosen(chosen)
+        self._show_chosen(chosen, own=own, elsewhere=elsewhere)
 
-    def show_chosen(self, chosen: Sequence[BoardRow]) -> None:
-        """Enable the actions that apply to the `chosen` rows."""
+    def _show_chosen(self, chosen: Sequence[BoardRow], *, own: bool, elsewhere: str) -> None:
+        """Enable the actions that apply to the `chosen` rows; `elsewhere`: why this window runs none, unless `own`."""
         states = {one.state for row in chosen for one in row.host_runs}
         one = len(chosen) == 1
         reason = "Select one host" if chosen else NO_HOST
         run = one and bool(chosen[0].current.run)
-        offer(self.open_run, run, "Show the latest run in the library", "It has no run yet" if one else reason)
+        opens = "Show the run, live if this window runs it"
+        offer(self.open_run, run, opens, "It has no run yet" if one else reason)
         again = bool(states & {HostRunState.FAILED, HostRunState.SKIPPED})
         offer(self.retry, again, "Run the failed and skipped sessions again", "None has failed" if chosen else NO_HOST)
         waits = HostRunState.WAITING in states
         offer(self.skip, waits, "Skip the sessions that wait", "No session waits" if chosen else NO_HOST)
+        runs = own and HostRunState.RUNNING in states
+        stops = "Stop the sessions under way; what they measured is stored, and Retry runs them again"
+        idle = elsewhere if not own else "No session is under way"
+        offer(self.stop_hosts, runs, stops, idle if chosen else NO_HOST)
         single = one and chosen[0].current.peer is None
         offer(self.replace, single, "Measure another host in place of this one", reason)
 

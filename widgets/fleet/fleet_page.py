@@ -1,13 +1,13 @@
 """Fleet page: the studies of the library, and the board and the results of the selected one."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QAction, QHideEvent
+from PySide6.QtGui import QHideEvent
 from PySide6.QtWidgets import QApplication, QSplitter, QStackedLayout, QWidget
 
-from app.fleet_study import FleetStudy, HostRun
+from app.fleet_study import FleetStudy
 from app.plans.plan import Plan
 from app.questions import Asker
 from app.services import Workstation
@@ -16,12 +16,11 @@ from suites.quantities import count_text
 from widgets.fleet.board_feed import BoardFeed, BoardReading
 from widgets.fleet.board_view import BoardView
 from widgets.fleet.fleet_actions import FleetActions
+from widgets.fleet.fleet_commands import FleetCommands
 from widgets.fleet.fleet_runs import FleetRuns
-from widgets.fleet.hosts_question import HostsQuestion
 from widgets.fleet.results_view import ResultsView
 from widgets.fleet.study_dialog import StudyDialog
 from widgets.fleet.study_draft import StudyDraft
-from widgets.fleet.study_questions import ask_to_end, ask_to_stop
 from widgets.fleet.study_table import StudyTable
 from widgets.fleet.study_views import StudyViews
 from widgets.jobs import BackgroundJob
@@ -46,21 +45,23 @@ class FleetPage(Page):
     """Studies at the left, the board or the results of the selected one at the right."""
 
     show_run_requested = Signal(str)
+    watch_requested = Signal(object)  # a WatchedRun
     filter_requested = Signal(str)  # a filter of the library
 
     def __init__(
         self, workstation: Workstation, asker: Asker, undo: UndoStack | None = None, runs: FleetRuns | None = None
     ) -> None:
         super().__init__(workstation, asker)
-        self._undo = undo or UndoStack(self)
+        self.undo = undo or UndoStack(self)
         self.runs = runs or FleetRuns(workstation, asker, self)
         self.actions_of_fleet = FleetActions(self)
         self.studies, self.board = StudyTable(), BoardView(self.actions_of_fleet)
         self.results = ResultsView(workstation)
+        self.commands = FleetCommands(self, self.board, self.actions_of_fleet, self.runs, self.undo)
         self.views = StudyViews(self.board, self.results, self.actions_of_fleet)
         self.results.study_requested.connect(self.new_study)
         self.feed = BoardFeed(workstation, self)
-        self.notice, self.undo_bar = Notice(), UndoBar(self._undo)
+        self.notice, self.undo_bar = Notice(), UndoBar(self.undo)
         self.new_button = push_button("New study…", lambda _checked: self.new_study(), primary=True)
         self._wanted = ""  # a study to select once it is listed
         self._listing: BackgroundJob | None = None
@@ -160,106 +161,23 @@ class FleetPage(Page):
         if (head := self.board.head) is None:
             self.actions_of_fleet.show_nothing()
             return
-        chosen, study = self.board.table.chosen(), head.study
-        own, stopping = self.runs.runs(study.id), self.runs.stopping(study.id)
-        self.actions_of_fleet.show_study(study, chosen, own=own, stopping=stopping)
+        head = replace(head, own=self.runs.runs(head.study.id))
+        stopping = self.runs.stopping(head.study.id)
+        self.actions_of_fleet.show_study(head, self.board.table.chosen(), stopping=stopping)
 
     def _show_error(self, error: BenchwrightError) -> None:
         if not self.report_damage(error):
             self.notice.show_error(error)
 
-    # Actions
-
-    @property
-    def _study(self) -> FleetStudy | None:
-        return None if self.board.head is None else self.board.head.study
-
-    def _pause(self) -> None:
-        if (study := self._study) is not None:
-            pause = self.workstation.pause_fleet_study
-            self._do(lambda: pause(study.id), lambda _before: pause(study.id, paused=False), f"Paused {study.name}")
-
-    def _resume(self) -> None:
-        if (study := self._study) is not None:
-            job = BackgroundJob(lambda: self.workstation.pause_fleet_study(study.id, paused=False), self)
-            job.start(self.runs.start, self._show_error, finished=self.refresh)
-
     def ask_to_stop(self, study: str) -> None:
         """Show a study that this window runs, and ask whether to stop or detach it."""
         self.show_study(study)
-        ask_to_stop(self, lambda: self.runs.stop(study), lambda: self.runs.detach(study))
+        self.commands.ask_to_stop(study)
 
-    def _ask_to_stop(self) -> None:
-        if (study := self._study) is not None:
-            self.ask_to_stop(study.id)
-
-    def _ask_to_end(self) -> None:
-        if (study := self._study) is not None:
-            end = self.workstation.end_fleet_study
-            ask_to_end(
-                self,
-                study.name,
-                lambda: self._change(lambda: end(study.id)),
-                lambda: self._change(lambda: end(study.id, stop=True), lambda: self.runs.stop(study.id)),
-            )
-
-    def _retry_failed(self) -> None:
-        self._retry([])
-
-    def _retry_chosen(self) -> None:
-        if names := self.board.table.hosts():
-            self._retry(names)
-
-    def _retry(self, hosts: Sequence[str]) -> None:
-        if (study := self._study) is not None:
-            self._change(lambda: self.workstation.retry_host_runs(study.id, hosts), self._continue)
-
-    def _skip(self) -> None:
-        study, names = self._study, self.board.table.hosts()
-        if study is None or not names:
-            return
-        workstation = self.workstation
-        text = f"Skipped {names[0] if len(names) == 1 else count_text(len(names), 'host')}"
-
-        def undo(skipped: Sequence[HostRun]) -> None:
-            workstation.unskip_host_runs(study.id, skipped)
-
-        self._do(lambda: workstation.skip_host_runs(study.id, names), undo, text)
-
-    def _add_hosts(self) -> None:
-        if (study := self._study) is not None:
-            add = self.workstation.add_fleet_hosts
-            question = HostsQuestion(self.workstation, self)
-            question.accepted.connect(lambda: self._change(lambda: add(study.id, question.hosts), self._continue))
-            opened(question)
-
-    def _replace(self) -> None:
-        study, names = self._study, self.board.table.hosts()
-        if study is None or len(names) != 1:
-            return
-        replace_host, old = self.workstation.replace_fleet_host, names[0]
-        question = HostsQuestion(self.workstation, self, old)
-        question.accepted.connect(
-            lambda: self._change(lambda: replace_host(study.id, old, question.hosts[0].name), self._continue)
-        )
-        opened(question)
-
-    def _open_run(self) -> None:
-        row = self.board.table.current()
-        if row is not None and row.current.run:
-            self.show_run_requested.emit(row.current.run)
-
-    def _continue(self) -> None:
-        """Run the shown study here after a change that lets hosts wait, unless it is paused."""
-        study = self._study
-        if study is not None and study.paused is None:
-            self.runs.start(study)
-
-    def _change(self, work: Callable[[], object], then: Callable[[], None] = lambda: None) -> None:
-        BackgroundJob(work, self).start(lambda _changed: then(), self._show_error, finished=self.refresh)
-
-    def _do(self, work: Callable[[], object], undo: Callable[..., object], text: str) -> None:
-        self._undo.do(work, undo, text, lambda _text: self.refresh(), self._show_error)
+    def resume(self, study: FleetStudy) -> None:
+        """Show a study that no process runs, and run it."""
+        self.show_study(study.id)
+        self.runs.start(study)
 
     # Building
 
@@ -269,29 +187,17 @@ class FleetPage(Page):
         self.feed.failed.connect(self._show_error)
         self.board.figure_chosen.connect(self.feed.show_figure)
         self.board.table.moved.connect(self._offer)
-        self.board.table.activated.connect(lambda _index: self._open_run())
+        self.commands.changed.connect(self.refresh)
+        self.commands.failed.connect(self._show_error)
+        self.commands.show_run_requested.connect(self.show_run_requested)
+        self.commands.watch_requested.connect(self.watch_requested)
         self.results.filter_requested.connect(self.filter_requested)
         self.results.status.connect(self.status)
         self.runs.changed.connect(self._offer)
         self.runs.failed.connect(self._show_error)
         self.runs.ended.connect(lambda: self.refresh() if self.isVisible() else None)
-        actions = self.actions_of_fleet
-        slots: dict[QAction, Callable[[], object]] = {
-            actions.pause: self._pause,
-            actions.resume: self._resume,
-            actions.stop: self._ask_to_stop,
-            actions.end: self._ask_to_end,
-            actions.retry_failed: self._retry_failed,
-            actions.retry: self._retry_chosen,
-            actions.skip: self._skip,
-            actions.add: self._add_hosts,
-            actions.replace: self._replace,
-            actions.open_run: self._open_run,
-        }
-        for action, slot in slots.items():
-            action.triggered.connect(lambda _checked, slot=slot: slot())
-        self.addActions(list(actions.of_study()))
-        self.addAction(self._undo.action)
+        self.addActions(list(self.actions_of_fleet.of_study()))
+        self.addAction(self.undo.action)
 
     def _arrange(self) -> None:
         set_icon(self.new_button, "add", "on_accent")

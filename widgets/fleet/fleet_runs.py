@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.fleet.progress import remaining_seconds
-from app.fleet_study import FleetStudy
+from app.fleet_study import FleetStudy, HostRun
 from app.hosts.hosts import HostsError
 from app.questions import Asker, HostKeyQuestion
 from app.services import Workstation
@@ -21,6 +21,7 @@ from widgets.run_strip import LineState, StripLine
 
 if TYPE_CHECKING:
     from app.fleet.runner import FleetRunner  # with SQLAlchemy, which the first window does not need
+    from app.fleet.watching import WatchedRun
 
 LOOK_EVERY = 3000
 """Milliseconds between looks at the progress of the studies under way."""
@@ -88,6 +89,12 @@ class _StudyRun:
             trusted += new
         return TrustingAsker(self._asker, trusted)
 
+    @property
+    def runner(self) -> "FleetRunner | None":
+        """What runs it, once that was made."""
+        with self._lock:
+            return self._runner
+
     def take(self, study: FleetStudy) -> None:
         """Take the study as it was at its end."""
         self.head = BoardHead(study, own=True)
@@ -119,6 +126,7 @@ class FleetRuns(QObject):
         super().__init__(parent)
         self._workstation, self._asker, self._trust = workstation, asker, trust
         self._runs: dict[str, _StudyRun] = {}
+        self._begun: set[str] = set()
         self._looking: BackgroundJob | None = None
         self._clock = QTimer(self, interval=LOOK_EVERY)
         self._clock.timeout.connect(self._look)
@@ -132,6 +140,15 @@ class FleetRuns(QObject):
         """Return whether this window runs a study."""
         return study in self._runs
 
+    def has_run(self, study: str) -> bool:
+        """Return whether this window runs a study, or has run it."""
+        return study in self._begun
+
+    def watched(self, study: FleetStudy, one: HostRun) -> "WatchedRun | None":
+        """Return the run of a host-run that this window carries; None of another."""
+        run = self._runs.get(study.id)
+        return None if run is None or run.runner is None else run.runner.watched(study, one)
+
     def stopping(self, study: str) -> bool:
         """Return whether a study was asked to stop or detach and has not ended."""
         return study in self._runs and self._runs[study].request is not _Request.NONE
@@ -140,6 +157,7 @@ class FleetRuns(QObject):
         """Run a study, unless it is under way here or workers run it."""
         if study.by_workers or study.id in self._runs:
             return
+        self._begun.add(study.id)
         made = self._runs[study.id] = _StudyRun(self._workstation, study, self._asker, self._trust)
         job = BackgroundJob(made.run, self)
         job.start(made.take, self.failed, finished=lambda: self._end(study.id))
@@ -153,6 +171,13 @@ class FleetRuns(QObject):
     def detach(self, study: str) -> None:
         """Detach the host-runs under way of a study; it can be resumed."""
         self._request(study, _Request.DETACH)
+
+    def stop_host_runs(self, study: str, numbers: Sequence[int]) -> None:
+        """Stop host-runs of a study that this window carries; the others continue."""
+        run = self._runs.get(study)
+        if run is not None and run.runner is not None:
+            for number in numbers:
+                run.runner.stop_host_run(number)
 
     def stop_all(self) -> None:
         """Stop every study."""

@@ -47,6 +47,7 @@ from widgets.run_strip import QueueAction
 from widgets.theme import SPACE, TextSize, text_font
 
 if TYPE_CHECKING:
+    from app.fleet.watching import WatchedRun
     from widgets.live.step_view import StepView
 
 _TICK = 500
@@ -137,6 +138,13 @@ class LivePage(Page):
         """Attach a detached run, or `stop` it."""
         self.start_run(detached.record.plan, detached=detached, stop=stop)
 
+    def watch(self, watched: "WatchedRun") -> None:
+        """Show a run that a fleet study of this window carries."""
+        requests = [(run, run.start_request.watched) for run in self.runs.active]
+        shown = next((run for run, own in requests if own is not None and own.id == watched.id), None)
+        self.show_run(shown or self.runs.start(RunStart(watched.plan, watched=watched)))
+        self._ensure_view().take_focus()
+
     def show_run(self, run: RunController) -> None:
         """Show a run of the set. One that is over and was shown before leaves the set."""
         before, self._front = self._front, run
@@ -208,9 +216,9 @@ class LivePage(Page):
             self.runs.forget(run)
 
     def titles(self) -> list[str]:
-        """Return host and plan of every run under way."""
+        """Return host and plan of every run under way, without those of fleet studies."""
         now = time.monotonic()
-        return [run.line(now).title for run in self.runs.running]
+        return [run.line(now).title for run in self.runs.running if run.start_request.watched is None]
 
     def save_library_to(self, path: Path) -> None:
         """Store the runs under way in a new library at `path` from now on."""

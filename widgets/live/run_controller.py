@@ -4,6 +4,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
@@ -38,6 +39,9 @@ from widgets.live.messages import remaining_text, state_text, step_host_text, tr
 from widgets.live.model import LivePhase, RunModel, StepKey
 from widgets.run_strip import LineState, QueueAction, StripLine, actions_of
 
+if TYPE_CHECKING:
+    from app.fleet.watching import WatchedRun  # with the engine of runs, which the first window does not need
+
 STARTING = "starting"
 """What a run waits for until the queue was looked at."""
 
@@ -53,7 +57,7 @@ class RunStart:
     """What to run: `plan`, its `detached` run, or the next session of `series`.
 
     `made` is called first, on a worker thread. `stop` ends the run in order instead of continuing it. With `card`, its
-    end is a card of its results.
+    end is a card of its results. `watched` is a run that a fleet study carries: it is shown, and not started.
     """
 
     plan: Plan
@@ -63,6 +67,7 @@ class RunStart:
     stop: bool = False
     series: str = ""
     card: bool = False
+    watched: "WatchedRun | None" = None
 
 
 LogPart = OutputRead | str
@@ -115,6 +120,8 @@ class RunController(QObject):
         self._delivery.timeout.connect(self._drain)
 
     def _new_control(self) -> Control:
+        if self.start_request.watched is not None:
+            return self.start_request.watched.control
         made = Control(self.start_request.busy)
         if self.start_request.stop:
             made.stop()
@@ -153,10 +160,12 @@ class RunController(QObject):
         return actions_of(paused=self.paused) if self.waiting else ()
 
     def begin(self, entry: QueueEntry | None) -> None:
-        """Run the entry that was taken from the queue; None: attach a detached run at once, only to stop it."""
+        """Run the entry that was taken from the queue; None: watch a run, or attach a detached one only to stop it."""
         start, control, workstation, asker = self.start_request, self.control, self._workstation, self._asker
 
         def events() -> Generator[Event]:
+            if start.watched is not None:
+                return start.watched.events()
             if entry is None:
                 return workstation.attach("" if start.detached is None else start.detached.id, asker, control)
             return workstation.run_entry(entry, asker, control)

@@ -72,7 +72,7 @@ class RunSet(QObject):
     def start(self, request: RunStart) -> RunController:
         """Start a run, or let it wait; return its controller at once."""
         made = self._add(request)
-        if request.stop:
+        if request.stop or request.watched is not None:
             made.begin(None)
             return made
         self._to_add.append(made)

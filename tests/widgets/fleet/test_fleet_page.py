@@ -138,18 +138,18 @@ def test_skipping_is_undone(qtbot: QtBot, page: FleetPage, workstation: Workstat
     page.actions_of_fleet.skip.trigger()
     qtbot.waitUntil(lambda: not jobs.running())
     assert workstation.fleet_study(study.id).counts[HostRunState.SKIPPED] == len(waiting) > 3
-    page._undo.undo()
+    page.undo.undo()
     qtbot.waitUntil(lambda: not jobs.running())
     assert workstation.fleet_study(study.id).counts == before
 
 
 def test_pause_is_shown_and_undone(qtbot: QtBot, page: FleetPage, workstation: Workstation, study: FleetStudy) -> None:
-    page._pause()
+    page.commands._pause()
     refreshed(qtbot, page)
     assert page.board.end.text() == "paused"
     assert page.actions_of_fleet.resume.isVisible()
     assert not page.actions_of_fleet.pause.isVisible()
-    page._undo.undo()
+    page.undo.undo()
     refreshed(qtbot, page)
     assert workstation.fleet_study(study.id).paused is None
     assert page.board.end.text() != "paused"

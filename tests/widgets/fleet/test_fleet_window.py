@@ -7,14 +7,17 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QDialog, QPushButton
 from pytestqt.qtbot import QtBot
 
+from app.fleet.idle import IdleStudy
 from app.fleet_study import HostRunState
 from app.plans.plan import LOCAL
 from app.services import Workstation
 from suites import registry
 from tests.lab.counting import Counting, counting_plan
+from tests.widgets.fleet_studies import fleet_plan
 from widgets import jobs
 from widgets.fleet.fleet_page import FleetPage
 from widgets.fleet.study_dialog import StudyDialog
+from widgets.live.model import LivePhase
 from widgets.main_window import MainWindow
 from widgets.page import PageName
 from widgets.parts.dialogs import QuestionDialog
@@ -22,6 +25,9 @@ from widgets.parts.dialogs import QuestionDialog
 pytestmark = pytest.mark.usefixtures("few_programs")
 
 PATIENCE = 60_000
+
+SAMPLES_UNSTORED = 50
+"""Samples of a second: those that were not stored when the run was opened."""
 
 
 @pytest.fixture(autouse=True)
@@ -106,11 +112,74 @@ def test_a_window_that_closes_detaches_its_study_and_the_next_one_resumes_it(qtb
     assert windows.counts() == {HostRunState.RUNNING: 1}
     second, following = windows.open()
     assert not second.detached_bar.isVisible()  # the study resumes its runs
-    qtbot.waitUntil(following.actions_of_fleet.resume.isEnabled, timeout=PATIENCE)
-    following.actions_of_fleet.resume.trigger()
+    bar = second.idle_bar
+    qtbot.waitUntil(bar.isVisible, timeout=PATIENCE)
+    assert "1 of 1" in bar.message.text()
+    assert bar.detail.text().startswith("1 ")
+    windows.press(bar.resume_button)
+    assert not bar.isVisible()
     qtbot.waitUntil(lambda: following.runs.running, timeout=PATIENCE)
     qtbot.waitUntil(lambda: not following.runs.running, timeout=PATIENCE)
     assert windows.counts() == {HostRunState.DONE: 1}
     (one,) = windows.workstation.host_runs("last")
     assert one.attempts == 1  # the run that was detached continued
     assert [run.id for run in windows.workstation.runs()] == [one.run]
+
+
+def test_a_study_that_was_left_is_not_offered_again_in_the_window(qtbot: QtBot, windows: Windows) -> None:
+    windows.workstation._store.begin_fleet_study(fleet_plan(6), by_workers=False)
+    window, page = windows.open()
+    study = windows.workstation.fleet_study("last")
+    window.idle_bar.show_studies([IdleStudy(study, study.created)])
+    assert window.idle_bar.isVisible()
+    windows.press(window.idle_bar.leave_button)
+    assert not window.idle_bar.isVisible()
+    window.idle_bar.show_studies([IdleStudy(study, study.created)])
+    assert not window.idle_bar.isVisible()
+    assert not page.runs.running
+    qtbot.waitUntil(lambda: not jobs.running(), timeout=PATIENCE)
+
+
+def measuring(qtbot: QtBot, page: FleetPage) -> None:
+    """Wait until the first trial of the study has samples on the board's run."""
+    qtbot.waitUntil(lambda: any(row.progress for row in page.board.table.content.shown), timeout=PATIENCE)
+
+
+def test_enter_shows_a_run_under_way_live_with_every_sample(qtbot: QtBot, windows: Windows) -> None:
+    window, page = windows.open()
+    windows.begin(page, 250)
+    measuring(qtbot, page)
+    page.board.table.setFocus()
+    qtbot.keyClick(page.board.table, Qt.Key.Key_Return)
+    live = window.pages.live
+    assert live is not None
+    assert window.front is live
+    qtbot.waitUntil(lambda: live.model is not None and live.model.current is not None, timeout=PATIENCE)
+    (shown,) = live.runs.active
+    page.commands.open_run()
+    assert live.runs.active == [shown]  # the same run, not another view of it
+    qtbot.waitUntil(lambda: not page.runs.running and not live.running, timeout=PATIENCE)
+    assert live.model is not None
+    assert live.model.phase is LivePhase.DONE
+    (trial,) = live.model.trials.values()
+    values = [series.buffer.values().tolist() for series in trial.series.values()]
+    missing = 250 - len(values[0])
+    assert missing <= SAMPLES_UNSTORED
+    assert sorted(set(values[0])) == values[0]  # none twice, in order
+    assert values[0][-1] == 250
+
+
+def test_a_stopped_host_fails_and_is_retried(qtbot: QtBot, windows: Windows) -> None:
+    window, page = windows.open()
+    windows.begin(page, 3000)
+    measuring(qtbot, page)
+    assert page.actions_of_fleet.stop_hosts.isEnabled()
+    window.activateWindow()
+    page.board.table.setFocus()
+    qtbot.waitUntil(page.board.table.hasFocus)
+    qtbot.keyClick(page.board.table, Qt.Key.Key_Delete, Qt.KeyboardModifier.ControlModifier)
+    qtbot.waitUntil(lambda: windows.counts() == {HostRunState.FAILED: 1}, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not page.runs.running, timeout=PATIENCE)
+    qtbot.waitUntil(page.actions_of_fleet.retry.isEnabled, timeout=PATIENCE)
+    assert not page.actions_of_fleet.stop_hosts.isEnabled()
+    assert page.actions_of_fleet.stop_hosts.toolTip() == "The study has ended"
