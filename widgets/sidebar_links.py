@@ -43,6 +43,7 @@ class SidebarLinks(QObject):
         if page is not None:
             self._window.page_created.disconnect(self._connect_hosts)
             page.listed.connect(lambda entries: sidebar.show_hosts(entries, page.connections.of))
+            page.table.attributes_read.connect(sidebar.show_attributes)
             page.connections.changed.connect(lambda _name: sidebar.refresh())
 
     def follow(self, item: SideItem) -> None:

@@ -9,6 +9,7 @@ from PySide6.QtGui import QAccessible
 from pytestqt.modeltest import ModelTester
 from pytestqt.qtbot import QtBot
 
+from app.host_attributes import HostAttributes
 from app.hosts.hosts import THIS_COMPUTER, ConnectReport, HostEntry
 from app.library_digest import ALL, BASELINES, BIN, TODAY, LibraryDigest
 from app.questions import ConnectOutcome, SecretQuestion
@@ -90,6 +91,58 @@ def test_the_library_shows_its_filters_and_searches() -> None:
     ]
     assert [item.key for item in listed(state, "Saved searches")] == ["suite:fio iops<1k"]
     assert not listed(SideState(), "Saved searches")
+
+
+def many_hosts(window: MainWindow) -> None:
+    """Show 30 hosts of three groups, one of which has a single host."""
+    names = [f"web-{number:02}" for number in range(1, 20)] + [f"db-{number:02}" for number in range(1, 11)]
+    entries = [THIS_COMPUTER, *map(HostEntry, names), HostEntry("cache-1")]
+    stated = {name: HostAttributes("c7i.large", groups=(name.partition("-")[0],)) for name in names}
+    stated["cache-1"] = HostAttributes(instance_type="r7i.large")
+    window.sidebar.show_hosts(entries, lambda _name: HostStatus())
+    window.sidebar.show_attributes(stated)
+    window.sidebar.show_now()
+
+
+def test_groups_of_many_hosts_are_folded_until_they_are_opened(qtbot: QtBot, window: MainWindow) -> None:
+    many_hosts(window)
+    view = window.sidebar.view
+    state = window.sidebar.state
+    assert [item.title for item in listed(state, "Hosts")] == ["This computer", "cache-1"]
+    assert (len(listed(state, "web")), len(listed(state, "db"))) == (19, 10)
+    assert find(window, "web").data(Qt.ItemDataRole.AccessibleTextRole) == "web, 19"
+    assert not view.isExpanded(find(window, "web"))
+    click(qtbot, window, "web")
+    assert view.isExpanded(find(window, "web"))
+    press(qtbot, window, "db")
+    assert view.isExpanded(find(window, "db"))
+    press(qtbot, window, "db")
+    assert not view.isExpanded(find(window, "db"))
+    click(qtbot, window, "web-07")
+    assert isinstance(window.front, HostsPage)
+    again = MainWindow(window.workstation)
+    qtbot.addWidget(again)
+    again.resize(1280, 700)
+    again.show()
+    many_hosts(again)
+    assert again.sidebar.view.isExpanded(find(again, "web"))
+    assert not again.sidebar.view.isExpanded(find(again, "db"))
+    again.frame.set_folded(folded=True)
+    assert again.sidebar.view.isRowHidden(find(again, "web").row(), QModelIndex())
+
+
+def test_the_head_of_a_group_counts_its_runs() -> None:
+    hosts = [HostEntry(f"web-{number}") for number in range(30)]
+    state = SideState(hosts, groups={host.name: "web" for host in hosts}, lines=[RUN])
+    heads = {section.head.title: section.head.detail for section in state.sections()}
+    assert heads["web"] == "1 running"
+    state.lines = with_questions([RUN], {"web-1"})
+    assert next(section.head.detail for section in state.sections() if section.head.title == "web") == ASKS
+
+
+def test_few_hosts_have_no_groups() -> None:
+    state = SideState(HOSTS, groups=dict.fromkeys(("web-1", "db-1", "db-2"), "all"))
+    assert len(listed(state, "Hosts")) == len(HOSTS)
 
 
 def test_the_model_is_sound_and_changes_in_place(qtmodeltester: ModelTester) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QAbstractItemView
 
 from app.host_attributes import HostAttributes
@@ -123,6 +123,8 @@ def _about_result(last: HostResult) -> str:
 class HostsTable(Table[HostEntry]):
     """Table of hosts; the actions on them are in its context menu."""
 
+    attributes_read = Signal(object)  # what the inventory states, by host
+
     def __init__(self, connections: HostConnections) -> None:
         self._last: dict[str, HostResult] = {}
         self._resolved: dict[str, str] = {}
@@ -148,6 +150,7 @@ class HostsTable(Table[HostEntry]):
         """Show what the inventory states of each host."""
         self._stated.clear()
         self._stated |= stated
+        self.attributes_read.emit(stated)
         self.content.refresh()
         self.fit()
 

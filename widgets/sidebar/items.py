@@ -1,11 +1,15 @@
 """What the sidebar lists, as plain data. No Qt."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from app.host_attributes import HostAttributes
 from app.hosts.hosts import THIS_COMPUTER, HostEntry, Origin
 from app.library_digest import ALL, BASELINES, BIN, TODAY, LibraryDigest
+from app.natural_order import natural_key
+from suites.quantities import count_text
 from widgets.hosts.host_connections import HostStatus
 from widgets.hosts.hosts_table import address_text, connection_text
 from widgets.page import SIGNS, PageName
@@ -18,6 +22,7 @@ class SideKind(StrEnum):
 
     PAGE = "page"
     HOST = "host"
+    GROUP = "group"  # its key is that of hosts of the inventory, folded at first
     RUN = "run"  # its key is that of a run in the strip
     BAR = "bar"  # its key names a bar above the page
     FILTER = "filter"  # its key is a filter of the library
@@ -57,8 +62,8 @@ class SideSection:
 
 @dataclass(slots=True)
 class SideState:
-    """What the sidebar is made of. `left` are the runs that no process will start, by id; `detached` the texts of
-    detached runs."""
+    """What the sidebar is made of. `groups` are those of hosts, by host; `left` the runs that no process will start,
+    by id; `detached` the texts of detached runs."""
 
     hosts: Sequence[HostEntry] = (THIS_COMPUTER,)
     status_of: Callable[[str], HostStatus] = lambda _name: HostStatus()
@@ -66,6 +71,7 @@ class SideState:
     left: Mapping[str, str] = field(default_factory=dict)
     detached: Sequence[str] = ()
     digest: LibraryDigest = field(default_factory=LibraryDigest)
+    groups: Mapping[str, str] = field(default_factory=dict)
 
     def sections(self) -> Iterator[SideSection]:
         """Yield the pages, and the hosts, the queue, the library and the saved searches."""
@@ -78,7 +84,7 @@ class SideState:
         yield SideSection(_page(PageName.FLEET, f"{studies} running" if studies else ""), titled=False)
         yield SideSection(_page(PageName.JUDGE), titled=False)
         yield SideSection(_page(PageName.INVESTIGATIONS), titled=False)
-        yield SideSection(_page(PageName.HOSTS), tuple(map(self._host, self.hosts)))
+        yield from self._hosts()
         waiting = tuple(self._queue())
         tip = "" if waiting else "Runs that wait for their hosts"
         yield SideSection(
@@ -90,6 +96,18 @@ class SideState:
                 SideKind.PAGE, PageName.LIBRARY, "Saved searches", "", "search", tip="Searches of the library"
             )
             yield SideSection(head, searches)
+
+    def _hosts(self) -> Iterator[SideSection]:
+        """Yield the hosts; of more than FOLDED_FROM, those that share a group of the inventory below it."""
+        sizes = Counter(self.groups.get(entry.name, "") for entry in self.hosts)
+        many = len(self.hosts) > FOLDED_FROM
+        shared = [name for name, size in sizes.items() if many and name and size > 1]
+        below: dict[str, list[SideItem]] = {name: [] for name in ("", *sorted(shared, key=natural_key))}
+        for entry in self.hosts:
+            below.get(self.groups.get(entry.name, ""), below[""]).append(self._host(entry))
+        for name, items in below.items():
+            head = _group(name, items) if name else _page(PageName.HOSTS)
+            yield SideSection(head, tuple(items), titled=not name)
 
     def _host(self, entry: HostEntry) -> SideItem:
         status, title = self.status_of(entry.name), host_title(entry.name)
@@ -139,6 +157,9 @@ class SideState:
                 yield SideItem(SideKind.FILTER, text, title, str(count), icon, tip=tip)
 
 
+FOLDED_FROM = 20
+"""Hosts above which groups of the inventory are folded."""
+
 LEFT, DETACHED = "left:", "detached:"
 """Prefixes of the keys of items that lead to a bar."""
 
@@ -163,6 +184,20 @@ def _measured(host: SideItem, line: StripLine) -> SideItem:
     return replace(
         host, detail=line.left.removeprefix("about ") or "running", icon="live", colour="accent", tip=tip, run=line.key
     )
+
+
+def group_of(attributes: HostAttributes) -> str:
+    """Return the group below which a host is listed: its first one in the inventory, else its type."""
+    return next(iter(attributes.groups), attributes.instance_type)
+
+
+def _group(name: str, items: Sequence[SideItem]) -> SideItem:
+    """Return the head of a group: how many of its hosts run something, else their number."""
+    asks, running = any(item.detail == ASKS for item in items), sum(bool(item.run) for item in items)
+    detail = ASKS if asks else f"{running} running" if running else str(len(items))
+    icon = "warning" if asks else "live" if running else "hosts"
+    tip = f"{name}: {count_text(len(items), 'host')}"
+    return SideItem(SideKind.GROUP, name, name, detail, icon, "accent" if icon == "live" else "", tip=tip)
 
 
 def _page(name: PageName, detail: str = "") -> SideItem:

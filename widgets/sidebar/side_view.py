@@ -22,7 +22,9 @@ from widgets.sidebar.items import SideItem, SideKind, SideSection
 from widgets.sidebar.side_model import ITEM, TITLED, SideModel
 from widgets.theme import ICON_SIZE, SPACE, icon, palette, scaled
 
-_COLLAPSED = "sidebar/collapsed"
+_COLLAPSED, _OPENED = "sidebar/collapsed", "sidebar/opened"
+"""Settings: collapsed sections, and opened groups of hosts."""
+
 _MIDDLE = int(Qt.AlignmentFlag.AlignVCenter)
 MARK = 3
 """Width in pixels of the bar beside the page that is shown."""
@@ -36,6 +38,7 @@ INDENT = SPACE[1]
 
 _TOPICS = {
     SideKind.HOST: "connections",
+    SideKind.GROUP: "inventory",
     SideKind.RUN: "queue",
     SideKind.BAR: "queue",
     SideKind.FILTER: "library",
@@ -81,9 +84,9 @@ class _SideDelegate(QStyledItemDelegate):
             drawn.paint(painter, middle)
             self._paint_badge(painter, row, item)
             return
-        row.adjust(MARK + SPACE[0] + (INDENT if index.parent().isValid() else 0), 0, -SPACE[1], 0)
+        row.adjust(MARK + SPACE[0] + INDENT * _depth(index), 0, -SPACE[1], 0)
         height = row.height() // 2 if item.tall else row.height()
-        if index.data(TITLED):
+        if index.data(TITLED) or item.kind is SideKind.GROUP:
             self._paint_fold(painter, row, index)
         drawn.paint(painter, QRect(row.left(), row.top(), scaled(ICON_SIZE), height))
         row.setLeft(row.left() + scaled(ICON_SIZE) + SPACE[1])
@@ -138,6 +141,12 @@ def _write(
     painter.drawText(row, _MIDDLE, QFontMetrics(font).elidedText(visible(text).replace("\n", " "), elide, row.width()))
 
 
+def _depth(index: Index) -> int:
+    """Return how often an item is indented: groups of hosts are below the page Hosts."""
+    below, group = index.parent().isValid(), SideKind.GROUP
+    return below + (group in {index.data(ITEM).kind, index.parent().data(ITEM).kind if below else None})
+
+
 def fold_area(row: QRect) -> QRect:
     """Return where a section is collapsed by a click, in its row."""
     return QRect(row.right() - scaled(ICON_SIZE), row.top(), scaled(ICON_SIZE), row.height())
@@ -155,7 +164,9 @@ class SideView(QTreeView):
         self.narrow = False
         self.content = SideModel(self)
         self._front: PageName | None = None
-        self._collapsed = set(filter(None, settings.text(_COLLAPSED).split("\n")))
+        self._collapsed, self._opened = (
+            set(filter(None, settings.text(name).split("\n"))) for name in (_COLLAPSED, _OPENED)
+        )
         self.setModel(self.content)
         self.setItemDelegate(_SideDelegate(self))
         self._set_look()
@@ -206,11 +217,15 @@ class SideView(QTreeView):
         for number in range(self.content.rowCount()):
             index = self.content.index(number, 0)
             item = self.content.item_at(index)
-            open_ = not self.narrow and item is not None and item.title not in self._collapsed
+            open_ = not self.narrow and item is not None and self._is_open(item)
+            self.setRowHidden(number, QModelIndex(), self.narrow and item is not None and item.kind is SideKind.GROUP)
             if open_ is not self.isExpanded(index):
                 self.blockSignals(True)
                 self.setExpanded(index, open_)
                 self.blockSignals(False)
+
+    def _is_open(self, item: SideItem) -> bool:
+        return item.key in self._opened if item.kind is SideKind.GROUP else item.title not in self._collapsed
 
     def _click(self, index: QModelIndex) -> None:
         row = self.visualRect(index).adjusted(0, 0, -SPACE[1], 0)
@@ -221,7 +236,10 @@ class SideView(QTreeView):
             self._choose(index)
 
     def _choose(self, index: QModelIndex) -> None:
-        if (item := self.content.item_at(index)) is not None:
+        item = self.content.item_at(index)
+        if item is not None and item.kind is SideKind.GROUP:
+            self.setExpanded(index, not self.isExpanded(index))
+        elif item is not None:
             self.chosen.emit(item)
 
     def _topic_of(self, index: QModelIndex) -> str:
@@ -237,9 +255,15 @@ class SideView(QTreeView):
 
     def _keep_collapsed(self, index: QModelIndex) -> None:
         item = self.content.item_at(index)
-        if item is not None and not self.narrow:
-            (self._collapsed.discard if self.isExpanded(index) else self._collapsed.add)(item.title)
-            settings.put(_COLLAPSED, "\n".join(sorted(self._collapsed)))
+        if item is None or self.narrow:
+            return
+        open_ = self.isExpanded(index)
+        if item.kind is SideKind.GROUP:
+            (self._opened.add if open_ else self._opened.discard)(item.key)
+        else:
+            (self._collapsed.discard if open_ else self._collapsed.add)(item.title)
+        settings.put(_COLLAPSED, "\n".join(sorted(self._collapsed)))
+        settings.put(_OPENED, "\n".join(sorted(self._opened)))
 
     def _set_look(self) -> None:
         self.setAccessibleName("Sidebar")

@@ -1,12 +1,13 @@
 """The sidebar: pages, hosts with their state, queue, library and saved searches; it folds to icons."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QMenu, QSplitter, QToolButton, QWidget
 
 from app.detached_runs import DetachedRun
+from app.host_attributes import HostAttributes
 from app.hosts.hosts import HostEntry
 from app.library_digest import LibraryDigest
 from app.runs.messages import detached_text
@@ -17,7 +18,7 @@ from widgets.parts.boxes import column_in, fill
 from widgets.parts.controls import tool_button
 from widgets.parts.text import set_tool_tip
 from widgets.run_strip import StripLine
-from widgets.sidebar.items import SideState
+from widgets.sidebar.items import SideState, group_of
 from widgets.sidebar.side_view import SideView
 from widgets.theme import SPACE, scaled, set_icon
 
@@ -79,6 +80,11 @@ class Sidebar(QWidget):
     def show_hosts(self, entries: Sequence[HostEntry], status_of: Callable[[str], HostStatus]) -> None:
         """List the hosts; `status_of` returns the status of one."""
         self.state.hosts, self.state.status_of = entries, status_of
+        self._refresh.start()
+
+    def show_attributes(self, stated: Mapping[str, HostAttributes]) -> None:
+        """List hosts below the groups that the inventory states, if there are many."""
+        self.state.groups = {host: group_of(attributes) for host, attributes in stated.items()}
         self._refresh.start()
 
     def show_lines(self, lines: Sequence[StripLine]) -> None:
