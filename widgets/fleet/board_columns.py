@@ -36,6 +36,9 @@ MARK = 14
 MOST_MARKS = 12
 """Sessions for which the column has room; more are drawn closer together."""
 
+MOST_NAME = 220
+"""Greatest width in pixels of the names of hosts; a longer one is cut, and its tool tip has it."""
+
 MORE = 1
 """Decimals beyond three digits of the middle value."""
 
@@ -111,13 +114,14 @@ def board_columns(board: Board | None, scaled: BoardScale) -> tuple[TableColumn[
     return (
         TableColumn(
             "Host", lambda row: host_title(row.title), bold=True, key=lambda row: row.title, width=90, whole=True,
+            most=MOST_NAME,
         ),
         TableColumn("Group", lambda row: row.group, key=lambda row: row.group, tone="muted", width=56, whole=True,
-            hide_order=2),
+            most=MOST_NAME // 2, hide_order=2),
         TableColumn(
             SESSIONS, marks_text, more=lambda row: "\n".join(map(session_text, row.host_runs)),
             key=lambda row: sorted(one.state.value for one in row.host_runs),
-            width=max(64, MARK * min(sessions, MOST_MARKS) + 12),
+            width=max(70, MARK * min(sessions, MOST_MARKS) + 12),
             tip="A mark for each session: done, running, waiting, failed, skipped",
         ),
         TableColumn(

@@ -104,6 +104,11 @@ def state_text(row: BoardRow) -> str:
     return ": ".join(filter(None, (current.state.value, current.reason)))
 
 
+def host_text(row: BoardRow) -> str:
+    """Return a host with what it does, or why not, and its most severe finding."""
+    return " · ".join(filter(None, (row.title, state_text(row), row.finding)))
+
+
 def _trials_text(row: BoardRow) -> str:
     """Return the trials that have ended, and the step under way: ``3/6 trials, fio``."""
     if row.progress is None:

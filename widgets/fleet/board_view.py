@@ -12,7 +12,7 @@ from app.fleet_study import FigureKey
 from suites.quantities import count_text, metric_text
 from widgets.fleet.board_feed import BoardReading
 from widgets.fleet.board_table import BoardTable
-from widgets.fleet.board_text import BoardHead, counts_text, end_text
+from widgets.fleet.board_text import BoardHead, counts_text, end_text, host_text
 from widgets.fleet.fleet_actions import FleetActions
 from widgets.parts.actions import ActionButton
 from widgets.parts.boxes import column_in, fill, in_row
@@ -48,6 +48,8 @@ class BoardView(QWidget):
             "Filter hosts", self._search, tip=FILTER_TIP, placeholderText="Filter hosts", clearButtonEnabled=True
         )
         self.found = OneLine(text_font(TextSize.BODY), "muted")
+        self.chosen = OneLine(text_font(TextSize.BODY), "muted")
+        self.table.moved.connect(self._show_chosen)
         self._board: Board | None = None
         self._arrange(actions)
 
@@ -58,6 +60,7 @@ class BoardView(QWidget):
         self._show_figures(board)
         self.table.show_board(board)
         self._show_found()
+        self._show_chosen()
 
     def show_head(self, head: BoardHead) -> None:
         """Show how far the study is."""
@@ -104,6 +107,11 @@ class BoardView(QWidget):
         self.found.set_text(f"{shown} of {count_text(every, 'host')}")
         self.found.setVisible(shown != every)
 
+    def _show_chosen(self) -> None:
+        """Show what the table cuts of the selected host: its name, its state with the reason, its finding."""
+        row = self.table.current()
+        self.chosen.set_text("" if row is None else host_text(row))
+
     def _arrange(self, actions: FleetActions) -> None:
         menu = QMenu(self, toolTipsVisible=True)
         menu.addActions(list(actions.of_hosts()))
@@ -117,7 +125,15 @@ class BoardView(QWidget):
         above = in_row((self.title, 1), buttons, spacing=SPACE[2])
         below = in_row((self.counts, 0), (self.end, 1), spacing=SPACE[2])
         chosen = in_row(self.figure, (self.filter, 1), self.found, spacing=SPACE[1])
-        fill(column_in(self, SPACE[1], (SPACE[1], 0, 0, 0)), above, below, self.progress, chosen, (self.table, 1))
+        fill(
+            column_in(self, SPACE[1], (SPACE[1], 0, 0, 0)),
+            above,
+            below,
+            self.progress,
+            chosen,
+            (self.table, 1),
+            self.chosen,
+        )
         find = QAction(self)
         find.setShortcut(QKeySequence(QKeySequence.StandardKey.Find))
         find.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)

@@ -15,6 +15,7 @@ from app.fleet.results import outlier_text
 from app.fleet.sameness import GroupSameness
 from app.fleet.sameness_report import departure_rows, summary_text, value_texts
 from suites.quantities import figure_text, first_upper, metric_text, share_text
+from widgets.fleet.board_columns import MOST_NAME
 from widgets.parts.names import MISSING, host_title
 from widgets.parts.table import RowDelegate, Table
 from widgets.parts.table_model import RIGHT, ROW, Index, TableColumn, TableModel
@@ -82,8 +83,8 @@ def _levels_tip(one: Lemon) -> str:
 
 _OUTLIERS: tuple[TableColumn[Lemon], ...] = (
     TableColumn("Host", lambda one: host_title(one.host), mark=lambda one: icon("error" if one.is_worse else "good"),
-                bold=True, width=90, whole=True, key=lambda one: one.host, more=outlier_text),
-    TableColumn("Group", lambda one: one.group, tone="muted", width=56, whole=True, hide_order=2,
+                bold=True, width=90, whole=True, most=MOST_NAME, key=lambda one: one.host, more=outlier_text),
+    TableColumn("Group", lambda one: one.group, tone="muted", width=56, whole=True, most=MOST_NAME // 2, hide_order=2,
                 key=lambda one: one.group),
     TableColumn("Metric", lambda one: metric_text(one.metric, one.labels), stretch=True, least=70,
                 more=lambda one: f"{metric_text(one.metric, one.labels)} of {one.step}",
@@ -140,6 +141,7 @@ def _values_text(group: GroupSameness, host: str) -> str:
 
 _DEPARTURES: tuple[TableColumn[DepartureRow], ...] = (
     TableColumn("Host", lambda row: host_title(row.host) if row.host else row.heading, width=110, whole=True,
+                most=MOST_NAME,
                 more=lambda row: row.values or row.heading),
     TableColumn("Facts", lambda row: row.count, align=RIGHT, width=50, tip="Facts that differ from most hosts",
                 more=lambda row: row.values),

@@ -287,7 +287,8 @@ class Table(QTableView, Generic[RowT]):
         if column.fixed:
             return self.scaled(column.width)
         if column.width:
-            return max(self.scaled(column.width), self._longest_width(number))
+            width = max(self.scaled(column.width), self._longest_width(number))
+            return min(width, self.scaled(column.most)) if column.most else width
         return max(self.sizeHintForColumn(number), self.horizontalHeader().sectionSizeHint(number))
 
     def _longest_width(self, number: int) -> int:

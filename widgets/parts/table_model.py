@@ -54,6 +54,9 @@ class TableColumn(Generic[RowT]):
     whole: bool = False
     """The texts are never cut, as those of figures: the longest decides if it needs more than `width`."""
 
+    most: int = 0
+    """Greatest width of a column whose texts are whole; longer ones are cut. 0: any width."""
+
     stretch: bool = False
     least: int = 0
     """Least width of a stretching column; to keep it, other columns are hidden."""

@@ -1,0 +1,85 @@
+"""The board of one to 200 hosts: names, states and findings of any length, and nothing moves while it is read."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
+
+from app.fleet_study import HostRunState
+from tests.widgets.fleet_boards import LONG_FINDING, LONG_NAME, THREE_LINES, made_board, reading_of
+from widgets.fleet.board_view import BoardView
+from widgets.fleet.fleet_actions import FleetActions
+from widgets.theme import SPACE
+
+WIDTH = 760
+"""Pixels that the board has in a window of 1024."""
+
+
+@pytest.fixture
+def view(qtbot: QtBot) -> BoardView:
+    owner = QWidget()
+    qtbot.addWidget(owner)
+    made = BoardView(FleetActions(owner))
+    qtbot.addWidget(made)
+    made.resize(WIDTH, 420)
+    with qtbot.waitExposed(made):
+        made.show()
+    return made
+
+
+def column(view: BoardView, name: str) -> int:
+    """Return the number of a column."""
+    return next(at for at, each in enumerate(view.table.content.columns) if each.name == name)
+
+
+@pytest.mark.parametrize("count", [1, 10, 100, 200])
+def test_state_and_figures_have_room_whatever_the_names(view: BoardView, count: int) -> None:
+    view.show_reading(reading_of(made_board(count)), own=True)
+    table = view.table
+    assert table.content.rowCount() == count
+    head = table.horizontalHeader()
+    shown = [at for at in range(len(table.content.columns)) if not table.isColumnHidden(at)]
+    assert {"Host", "Sessions", "State", "Median", "Off group"} <= {table.content.columns[at].name for at in shown}
+    assert sum(map(table.columnWidth, shown)) <= table.viewport().width()
+    assert table.columnWidth(column(view, "State")) >= table.scaled(100)
+    titles = {at: str(table.content.headerData(at, Qt.Orientation.Horizontal)) for at in shown}
+    needed = {at: head.fontMetrics().horizontalAdvance(title) + SPACE[2] for at, title in titles.items()}
+    assert [titles[at] for at in shown if table.columnWidth(at) < needed[at]] == []
+
+
+@pytest.mark.parametrize("state", [HostRunState.WAITING, HostRunState.FAILED])
+def test_a_study_without_values_shows_its_states(view: BoardView, state: HostRunState) -> None:
+    view.show_reading(reading_of(made_board(8, state=state)), own=True)
+    assert {row.state for row in view.table.content.shown} == {state}
+    assert not view.figure.isEnabled()
+
+
+def test_the_line_below_has_what_the_table_cuts(view: BoardView) -> None:
+    view.show_reading(reading_of(made_board(10)), own=True)
+    view.table.select((LONG_NAME, "g"))
+    assert LONG_NAME in view.chosen.text()
+    assert LONG_FINDING in view.chosen.text()
+    view.show_reading(reading_of(made_board(10, state=HostRunState.FAILED)), own=True)
+    assert THREE_LINES.replace("\n", " ") in view.chosen.text()
+    view.clear()
+    assert not view.chosen.text()
+
+
+@pytest.mark.parametrize("sorted_by", ["", "Median"])
+def test_nothing_moves_while_a_new_board_is_shown(view: BoardView, sorted_by: str) -> None:
+    table = view.table
+    view.show_reading(reading_of(made_board(100)), own=True)
+    if sorted_by:
+        table.horizontalHeader().setSortIndicator(column(view, sorted_by), Qt.SortOrder.DescendingOrder)
+    table.select(("host-042", "g"))
+    bar = table.verticalScrollBar()
+    bar.setValue(bar.maximum() // 2)
+    top = table.content.shown[table.rowAt(0)].title
+    offset = table.rowViewportPosition(table.rowAt(0))
+    view.show_reading(reading_of(made_board(100, seed=2)), own=True)
+    assert table.content.shown[table.rowAt(0)].title == top
+    assert table.rowViewportPosition(table.rowAt(0)) == offset
+    assert [row.title for row in table.chosen()] == ["host-042"]
+    current = table.current()
+    assert current is not None
+    assert current.title == "host-042"
