@@ -137,7 +137,8 @@ class MainWindow(QMainWindow):
     def show_lines(self, lines: Sequence[StripLine], front: str) -> None:
         """Show every run in strip, sidebar, status bar and title; `front` is the key of that on Live."""
         self._shown_lines = lines, front
-        self._lines = with_questions([*lines, *self.fleet_runs.lines()], self.asker.asking)
+        others = [line for line in lines if not self.fleet_runs.covers(line)]
+        self._lines = with_questions([*others, *self.fleet_runs.lines()], self.asker.asking)
         self.strip.show_lines(self._lines, front)
         self.sidebar.show_lines(self._lines)
         self.presence.show_lines(self._lines)
@@ -293,7 +294,7 @@ class MainWindow(QMainWindow):
         self.fleet_runs.changed.connect(lambda: self.show_lines(*self._shown_lines))
         self.fleet_runs.ended.connect(self.presence.note_end)
         self.fleet_runs.ended.connect(lambda _title, _counts: self.pages.finish_run())
-        self.strip.chosen.connect(self._show_key)
+        self.strip.chosen.connect(self.pages.show_live)
         self.strip.stop_requested.connect(self._stop_key)
         self.strip.queue_requested.connect(lambda key, action: self.on_live(lambda live: live.act_on_key(key, action)))
         self.library_bar.imported.connect(self._follow_library)
@@ -352,11 +353,6 @@ class MainWindow(QMainWindow):
         """Apply `act` to the page Live, if it exists."""
         if self.pages.live is not None:
             act(self.pages.live)
-
-    def _show_key(self, key: str) -> None:
-        """Show the run or the fleet study with a key of the strip."""
-        study = study_of(key)
-        self.pages.show_study(study) if study else self.pages.show_live(key)
 
     def _stop_key(self, key: str) -> None:
         """Stop the run with a key of the strip; of a fleet study ask first."""

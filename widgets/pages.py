@@ -16,7 +16,7 @@ from app.plans.plan import Plan
 from app.questions import Asker
 from app.services import Workstation
 from app.session_series import SessionSeries
-from widgets.fleet.fleet_runs import FleetRuns
+from widgets.fleet.fleet_runs import FleetRuns, study_of
 from widgets.jobs import BackgroundJob, collection_paused
 from widgets.library_digests import LibraryDigests
 from widgets.page import SIGNS, Page, PageName
@@ -212,8 +212,10 @@ class Pages:
             cast("LivePage", page).runs.adopt()
 
     def show_live(self, key: str) -> None:
-        """Show the run with a key of the strip live."""
-        if page := self._services.show_page(PageName.LIVE):
+        """Show the run with a key of the strip live, or the board of the fleet study with it."""
+        if study := study_of(key):
+            self.show_study(study)
+        elif page := self._services.show_page(PageName.LIVE):
             cast("LivePage", page).show_key(key)
 
     def show_study(self, study: str) -> None:

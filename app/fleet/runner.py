@@ -75,6 +75,11 @@ class FleetRunner:
         if (control := self.control_of(number)) is not None:
             control.stop()
 
+    def hosts_under_way(self) -> tuple[str, ...]:
+        """Return the hosts of the host-runs that this process carries. From any thread."""
+        with self._changed:
+            return tuple(dict.fromkeys(host for carried in self._carried.values() for host in carried.one.hosts))
+
     def control_of(self, number: int) -> Control | None:
         """Return the control of a host-run that this process carries; None of another. From any thread."""
         with self._changed:

@@ -86,6 +86,40 @@ def test_the_run_of_another_process_is_shown_and_its_end(
     qtbot.waitUntil(lambda: not window.strip.isVisible())
 
 
+FLEET = """
+import sys
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from app.queue.run_queue import RunQueue
+from app.runs.control import BusyPolicy
+from tests.app.test_queue import by_name, plan_on
+queue = RunQueue(Path(sys.argv[1]), by_name)
+with ExitStack() as runs:
+    for number in range(1, 9):
+        plan = replace(plan_on(f"web-{number}"), name="disk check")
+        runs.enter_context(queue.under_way(plan, Path("/other.sqlite3"), BusyPolicy.REFUSE))
+    print("under way", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_the_fleet_study_of_another_process_is_one_card(
+    qtbot: QtBot, workstation: Workstation, window: MainWindow
+) -> None:
+    with qtbot.waitExposed(window):
+        window.show()
+    qtbot.waitUntil(lambda: not jobs.running())
+    words = [sys.executable, "-c", FLEET, str(workstation.queue.path)]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "under way\n"
+        qtbot.waitUntil(lambda: [len(card.line.hosts) for card in window.strip.cards] == [8])
+        assert window.strip.cards[0].line.title == "web-1 +7 · disk check"
+        other.communicate("")
+    qtbot.waitUntil(lambda: not window.strip.isVisible())
+
+
 KILLED = """
 import sys
 from pathlib import Path

@@ -58,6 +58,12 @@ def test_a_host_shows_what_matters_most_there() -> None:
     assert next(section.head.detail for section in state.sections() if section.head.key == PageName.LIVE) == ASKS
 
 
+def test_a_host_of_a_fleet_study_runs_and_leads_to_the_study() -> None:
+    study = replace(RUN, key="fleet-f1", left="about 3 h left", fleet=True)
+    (host,) = [item for item in listed(SideState(HOSTS, lines=[study]), "Hosts") if item.run]
+    assert (host.key, host.detail, host.run) == ("web-1", "running", "fleet-f1")
+
+
 def test_the_queue_lists_what_waits_and_for_what() -> None:
     state = SideState(
         lines=[

@@ -197,6 +197,13 @@ class FleetRuns(QObject):
         """Return the studies under way for the strip."""
         return [_line(one) for one in self._runs.values()]
 
+    def covers(self, line: StripLine) -> bool:
+        """Return whether a line that the queue has is of host-runs of a study under way here, which has its own."""
+        studies = [one.head.study for one in self._runs.values()]
+        return line.state is LineState.ELSEWHERE and any(
+            line.plan == study.name and all(host in study.plan.by_name for host in line.hosts) for study in studies
+        )
+
     def take(self, head: BoardHead) -> None:
         """Take the progress of a study that was read elsewhere."""
         if (one := self._runs.get(head.study.id)) is not None and one.head != head:
@@ -242,7 +249,8 @@ def _line(one: _StudyRun) -> StripLine:
     left = "" if remaining is None else f"about {duration_text(remaining)} left"
     doing = "stopping" if one.request is not _Request.NONE else f"{one.head.done} of {study.total}"
     detail = " · ".join(filter(None, (doing, "paused" if study.paused is not None else left)))
+    hosts = () if one.runner is None else one.runner.hosts_under_way()
     return StripLine(
         f"{KEY}{study.id}", study_title(study), detail, LineState.RUNNING, doing=doing, left=left, share=one.head.share,
-        plan=study.name, fleet=True,
+        hosts=hosts, plan=study.name, fleet=True,
     )  # fmt: skip

@@ -2,7 +2,7 @@
 
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QFileSystemWatcher, QObject, QTimer, Signal
@@ -248,18 +248,25 @@ class RunSet(QObject):
         own = {one.entry.id for one in self.controllers if one.entry is not None}
         own |= {one.model.run_id for one in self.controllers if one.model.run_id}
         others = [place for place in self._places if not {place.entry.id, place.entry.run} & own and place.entry.owner]
-        return [*(one.line(now) for one in self.controllers), *map(_line_elsewhere, others)]
+        groups: dict[object, list[QueuePlace]] = {}
+        for place in others:
+            groups.setdefault((place.entry.owner, place.entry.plan.name, place.entry.running), []).append(place)
+        return [*(one.line(now) for one in self.controllers), *map(_line_elsewhere, groups.values())]
 
 
-def _line_elsewhere(place: QueuePlace) -> StripLine:
-    """Return a run of another process: ``3/6 trials · about 4 min left · in another Benchwright``."""
-    entry = place.entry
+def _line_elsewhere(places: Sequence[QueuePlace]) -> StripLine:
+    """Return a run of another process: ``3/6 trials · about 4 min left · in another Benchwright``.
+
+    Of several with one plan, those of a fleet study, the first stands for all: ``web-1 +7 · disk check``.
+    """
+    place, entry = places[0], places[0].entry
     left = "" if entry.ends is None else f"about {duration_text(max(0.0, entry.ends - time.time()))} left"
     done = f"{entry.done} trials" if entry.done else ""
     where = "" if RunQueue.is_own(entry) else "another Benchwright"
     detail = " · ".join(filter(None, [place.waits, done, left, where]))
     state = LineState.ELSEWHERE if entry.running else LineState.QUEUED
-    title = f"{host_label(entry.plan.hosts[0])} · {entry.plan.name}"
-    hosts = entry.plan.hosts
+    hosts = tuple(dict.fromkeys(host for each in places for host in each.entry.plan.hosts))
+    more = f" +{len(hosts) - 1}" if len(places) > 1 else ""
+    title = f"{host_label(hosts[0])}{more} · {entry.plan.name}"
     lost = hosts if entry.running and place.waits and len(hosts) == 1 else ()
     return StripLine(f"entry-{entry.id}", title, detail, state, left=left, hosts=hosts, plan=entry.plan.name, lost=lost)

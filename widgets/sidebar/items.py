@@ -181,9 +181,8 @@ def _measured(host: SideItem, line: StripLine) -> SideItem:
         return replace(host, detail=ASKS, icon="warning", tip=tip, run=line.key)
     if host.key in line.lost:
         return replace(host, detail="connection lost", icon="warning", tip=tip, run=line.key)
-    return replace(
-        host, detail=line.left.removeprefix("about ") or "running", icon="live", colour="accent", tip=tip, run=line.key
-    )
+    left = "" if line.fleet else line.left.removeprefix("about ")
+    return replace(host, detail=left or "running", icon="live", colour="accent", tip=tip, run=line.key)
 
 
 def group_of(attributes: HostAttributes) -> str:

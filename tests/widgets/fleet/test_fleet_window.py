@@ -147,7 +147,7 @@ def measuring(qtbot: QtBot, page: FleetPage) -> None:
 
 def test_enter_shows_a_run_under_way_live_with_every_sample(qtbot: QtBot, windows: Windows) -> None:
     window, page = windows.open()
-    windows.begin(page, 250)
+    windows.begin(page, 500)
     measuring(qtbot, page)
     page.board.table.setFocus()
     qtbot.keyClick(page.board.table, Qt.Key.Key_Return)
@@ -158,15 +158,20 @@ def test_enter_shows_a_run_under_way_live_with_every_sample(qtbot: QtBot, window
     (shown,) = live.runs.active
     page.commands.open_run()
     assert live.runs.active == [shown]  # the same run, not another view of it
+    live.runs.look()
+    qtbot.waitUntil(lambda: bool(live.runs._places), timeout=PATIENCE)
+    window.show_lines(live.runs.lines(0.0), shown.key)
+    assert [card.line.fleet for card in window.strip.cards] == [False, True]  # the run that is watched, and the study
+    assert window.strip.cards[1].line.hosts == (LOCAL,)
     qtbot.waitUntil(lambda: not page.runs.running and not live.running, timeout=PATIENCE)
     assert live.model is not None
     assert live.model.phase is LivePhase.DONE
     (trial,) = live.model.trials.values()
     values = [series.buffer.values().tolist() for series in trial.series.values()]
-    missing = 250 - len(values[0])
+    missing = 500 - len(values[0])
     assert missing <= SAMPLES_UNSTORED
     assert sorted(set(values[0])) == values[0]  # none twice, in order
-    assert values[0][-1] == 250
+    assert values[0][-1] == 500
 
 
 def test_a_stopped_host_fails_and_is_retried(qtbot: QtBot, windows: Windows) -> None:
