@@ -12,7 +12,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from app.fleet.simulation import simulated
@@ -24,12 +25,17 @@ from tests.lab.fleet_hosts import fleet, names_of
 from tests.lab.guard import guarded_directory
 from tests.lab_sshd import AnsweringAsker
 from tests.perf.first_window import ROOT
+from tests.perf.fleet import IDLE
 from tests.perf.host import make_keys, move_home
 from tests.perf.outcome import Met, Outcome
 
 SIZES = (10, 50, 100)
 AT_ONCE = 16
 COMMAND = "sleep 1"
+STALL, WORK, LIVE_WORK = 0.25, 0.1, 0.3
+"""Seconds for which the window may be away from its events, and processor seconds that it may work at a time; when the
+first run is shown live, its plots are made."""
+
 
 Found = dict[str, float]
 """Seconds, processor seconds and peak MiB."""
@@ -38,17 +44,51 @@ Found = dict[str, float]
 def run() -> list[Outcome]:
     """Return what each number of hosts takes, the growth, and the simulation."""
     found = {size: _size(size) for size in SIZES}
-    return [*(line for size in SIZES for line in _lines(size, found[size])), *_growth(found), *_simulation()]
+    lines = [line for size in SIZES for line in _lines(size, found[size])]
+    return [*lines, *_growth(found), *_window(max(SIZES)), *_simulation()]
+
+
+def _window(count: int) -> list[Outcome]:
+    """Return the longest stall of the window while it runs a study, and its longest work without a pause.
+
+    The hosts are on this computer, too: a stall has what their processes and the window's other threads take.
+    """
+    with _hosts(count) as folder:
+        words = [sys.executable, "-m", "tests.perf.fleet_window", str(folder), str(count)]
+        control = [sys.executable, "-S", "-E", "-c", IDLE]
+        with subprocess.Popen(control, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as idle:
+            done = subprocess.run(words, check=True, stdout=subprocess.PIPE, cwd=ROOT, timeout=1800)
+            shown, _ = idle.communicate()
+    found: Found = json.loads(done.stdout)
+    board = f"{count} hosts, {AT_ONCE} at once: the window with the board"
+    return [
+        _window_line(f"{board}, longest work without a pause", found["work"], WORK),
+        _window_line(f"{board}, longest stall (an idle program: {float(shown):.3f} s)", found["stall"], STALL),
+        _window_line(f"{board}, longest work when a host-run is shown live", found["live"], LIVE_WORK),
+        Outcome(f"{board}, host-runs lost", f"{count - found['done']:.0f}", "", "0",
+                Met.MET if found["done"] == count else Met.MISSED),
+    ]  # fmt: skip
+
+
+def _window_line(what: str, value: float, aim: float) -> Outcome:
+    return Outcome(what, f"{value:.3f} s", "", f"under {aim:g} s", Met.MET if value < aim else Met.MISSED)
 
 
 def _size(count: int) -> Mapping[str, Found]:
+    with _hosts(count) as folder:
+        return {side: _measured(words, environment) for side, (words, environment) in _sides(folder, count).items()}
+
+
+@contextmanager
+def _hosts(count: int) -> Iterator[Path]:
+    """Yield a folder with a home, with so many hosts running."""
     with guarded_directory("benchwright-bench-") as folder:
         move_home(folder / "home")
         leases = folder / "own-leases"
         leases.mkdir()
         os.environ["BENCHWRIGHT_LEASES"] = str(leases)
         with fleet(folder / "fleet", make_keys(folder), names_of(count)):
-            return {side: _measured(words, environment) for side, (words, environment) in _sides(folder, count).items()}
+            yield folder
 
 
 def _sides(folder: Path, count: int) -> Mapping[str, tuple[Sequence[str], Mapping[str, str]]]:
@@ -176,13 +216,17 @@ def _fails(one: HostRun, attempt: int) -> bool:
     return (one.number * 7919 + attempt * 104_729) % 20 == 0
 
 
+def sleep_plan(count: int) -> FleetPlan:
+    """Return the plan of the command on so many hosts of fleet(), in four groups."""
+    step = make_step("command", {"command": COMMAND})
+    hosts = tuple(FleetHost(name, f"g{index % 4}") for index, name in enumerate(names_of(count)))
+    return FleetPlan(Plan("sleep", (), (step,), repetition=Repetition(trials=1)), hosts, limits=FleetLimits(AT_ONCE))
+
+
 def _client(folder: Path, count: int) -> Found:
     """Run a study of the command on every host; return the number of host-runs that are done."""
     workstation = Workstation(folder / "runs.sqlite3", folder / "hosts.toml")
-    step = make_step("command", {"command": COMMAND})
-    hosts = tuple(FleetHost(name, f"g{index % 4}") for index, name in enumerate(names_of(count)))
-    plan = FleetPlan(Plan("sleep", (), (step,), repetition=Repetition(trials=1)), hosts, limits=FleetLimits(AT_ONCE))
-    study = workstation.begin_fleet_study(plan, AnsweringAsker())
+    study = workstation.begin_fleet_study(sleep_plan(count), AnsweringAsker())
     ended = workstation.fleet_runner(study.id, AnsweringAsker()).run()
     return {"done": float(ended.counts.get(HostRunState.DONE, 0))}
 
