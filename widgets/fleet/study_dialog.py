@@ -12,7 +12,7 @@ from app.plans.recent import RecentPlan
 from app.questions import Asker
 from app.services import Workstation
 from suites.errors import BenchwrightError
-from widgets.fleet.study_draft import StudyDraft, StudyPreview, groups_text, preview_of
+from widgets.fleet.study_draft import StudyDraft, StudyPreview, groups_text, plan_text, preview_of
 from widgets.fleet.study_form import StudyForm
 from widgets.jobs import BackgroundJob
 from widgets.parts.boxes import column_in, fill, scrolled
@@ -144,6 +144,8 @@ class StudyDialog(QDialog):
     def _show_preview(self, preview: StudyPreview) -> None:
         self.preview = preview
         self.form.groups.setText(groups_text(preview.groups))
+        if preview.plan is not None:
+            self.form.tests.setText(plan_text(preview.plan.plan))
         self.estimate.setText("\n".join(preview.lines) or NOTHING_CHOSEN)
         self.fault.clear()
         self.fault.setVisible(preview.fault is not None)

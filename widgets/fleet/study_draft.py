@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from app.fleet.estimate import estimate_lines
 from app.fleet_study import AT_ONCE, FleetHost, FleetLimits, FleetPlan, HostOrder, Topology, needs_peer
 from app.plans.plan import Plan, PlanError, with_seed
+from app.plans.variation import varied
 from app.services import Workstation
 from suites.errors import BenchwrightError
 from suites.parameters import parse_duration
@@ -23,10 +24,14 @@ NO_PLAN = BenchwrightError("No plan is chosen.", "Choose one, or open a file.")
 
 @dataclass(frozen=True, slots=True)
 class StudyDraft:
-    """The entries of the dialog. `words` select the hosts; a limit of 0 is none; `every` is a duration as text."""
+    """The entries of the dialog. `words` select the hosts; a limit of 0 is none; `every` is a duration as text.
+
+    `vary` are the parameters with several values, as varied() takes them, separated by blanks.
+    """
 
     plan: Plan | None = None
     words: str = ""
+    vary: str = ""
     sessions: int = 1
     every: str = "1 d"
     order: HostOrder = HostOrder.INTERLEAVED
@@ -44,13 +49,17 @@ class StudyDraft:
         return self.plan is not None and any(map(needs_peer, self.plan.steps))
 
     def fleet_plan(self, hosts: Sequence[FleetHost]) -> FleetPlan:
-        """Return the plan of the study on `hosts`. Raises PlanError for an interval that is no duration."""
+        """Return the plan of the study on `hosts`.
+
+        Raises PlanError for an interval that is no duration, and what varied() raises.
+        """
         if self.plan is None:
             raise NO_PLAN
+        plan = varied(self.plan, self.vary.split())
         repetition = replace(self.plan.repetition, sessions=self.sessions)
         if self.sessions > 1:
             repetition = replace(repetition, every=_seconds(self.every))
-        plan = with_seed(replace(self.plan, repetition=repetition))
+        plan = with_seed(replace(plan, repetition=repetition))
         limits = FleetLimits(self.at_once, self.per_group or None, self.per_zone or None, self.per_storage or None)
         topology = self.topology if self.has_network_test else Topology.FIXED
         return FleetPlan(replace(plan, hosts=()), tuple(hosts), topology, self.order, self.seed, limits, self.retries)

@@ -22,6 +22,11 @@ WORDS_TIP = (
     "NAME:=WORD,WORD names a group."
 )
 
+VARY_TIP = (
+    "Parameters with several values, separated by blanks: iodepth=1,8,32  fio.block_size=4k,64k. The tests run with "
+    "every combination. SUITE. or the name of a test before a parameter: only there."
+)
+
 ORDERS = {
     HostOrder.INTERLEAVED: "One host of each group in turn, so that groups share every moment",
     HostOrder.RANDOMISED: "A random order in each session",
@@ -56,6 +61,7 @@ class StudyForm(QWidget):
         self.plans.activated.connect(self.plan_chosen)
         self.file_button = push_button("Open file…", lambda _checked: self.file_requested.emit(), icon="folder")
         self.tests = Text(tone=Tone.MUTED)
+        self.vary = line_edit("Vary", lambda _text: self.changed.emit(), tip=VARY_TIP, placeholderText="iodepth=1,8,32")
         self.words = line_edit(
             "Hosts", lambda _text: self.changed.emit(), tip=WORDS_TIP, placeholderText="web  db-*  type=c7i.*  by=zone"
         )
@@ -93,6 +99,7 @@ class StudyForm(QWidget):
         """Show the entries of a draft."""
         self._plan = draft.plan
         self.words.setText(draft.words)
+        self.vary.setText(draft.vary)
         self.sessions.setValue(draft.sessions)
         self.every.setText(draft.every)
         for box, value in ((self.order, draft.order), (self.topology, draft.topology)):
@@ -106,8 +113,8 @@ class StudyForm(QWidget):
         """Return `before` with what is entered."""
         limits = {name: field.value() for name, field in self._limits().items()}
         return replace(
-            before, plan=self._plan, words=self.words.text(), sessions=self.sessions.value(), every=self.every.text(),
-            order=self.order.currentData(), topology=self.topology.currentData(), **limits,
+            before, plan=self._plan, words=self.words.text(), vary=self.vary.text(), sessions=self.sessions.value(),
+            every=self.every.text(), order=self.order.currentData(), topology=self.topology.currentData(), **limits,
         )  # fmt: skip
 
     def fit(self, *, network: bool = False) -> None:
@@ -153,6 +160,7 @@ class StudyForm(QWidget):
         rows.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.ExpandingFieldsGrow)
         rows.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
         rows.addRow(_label("Plan"), in_row((self.plans, 1), self.file_button, spacing=SPACE[1]))
+        rows.addRow(_label("Vary"), self.vary)
         rows.addRow("", self.tests)
         rows.addRow(_label("Hosts"), self.words)
         rows.addRow("", self.groups)

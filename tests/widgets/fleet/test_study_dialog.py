@@ -98,3 +98,16 @@ def test_a_plan_with_sessions_fills_them_in(qtbot: QtBot, dialog: StudyDialog) -
     dialog.form.show_plan(CPU)
     assert dialog.form.sessions.value() == 4
     settle(qtbot, dialog)
+
+
+def test_varied_parameters_are_tests_of_the_study(qtbot: QtBot, dialog: StudyDialog) -> None:
+    dialog.form.vary.setText("threads=1,2,4 sysbench-cpu.time=1,5")
+    enter(qtbot, dialog, "web-*")
+    assert dialog.preview is not None
+    assert dialog.preview.plan is not None
+    assert len(dialog.preview.plan.plan.steps) == 6
+    assert "sysbench-cpu threads=2 time=5 s" in dialog.form.tests.text()
+    dialog.form.vary.setText("threads")
+    settle(qtbot, dialog)
+    assert dialog.fault.isVisible()
+    assert not dialog.start_button.isEnabled()
