@@ -144,7 +144,7 @@ class HostsTable(Table[HostEntry]):
         self._last.clear()
         self._last |= last
         self.content.refresh()
-        self.fit()
+        self.fit_if_shown()
 
     def show_attributes(self, stated: Mapping[str, HostAttributes]) -> None:
         """Show what the inventory states of each host."""
@@ -152,7 +152,7 @@ class HostsTable(Table[HostEntry]):
         self._stated |= stated
         self.attributes_read.emit(stated)
         self.content.refresh()
-        self.fit()
+        self.fit_if_shown()
 
     def address(self, entry: HostEntry) -> str:
         """Return where ssh connects to, or what is known of it until it was read."""
