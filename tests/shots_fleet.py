@@ -1,13 +1,16 @@
-"""Pictures of the page Fleet: empty, with the board of 60 hosts, filtered, with results, and with what is asked."""
+"""Pictures of the page Fleet: empty, the board of 60 and of 200 hosts, filtered, results, and what is asked."""
 
 from collections.abc import Callable
 
 from PySide6.QtWidgets import QWidget
 
+from app.fleet.idle import IdleStudy
+from app.host_attributes import HostAttributes
 from app.hosts.hosts import HostEntry
 from app.plans.plan import Plan, make_step
 from app.questions import HostKeyQuestion
 from tests.shot_stage import Shot, Stage, opened
+from tests.widgets.fleet_boards import LONG_NAME, made_board, reading_of
 from tests.widgets.fleet_studies import study_under_way
 from widgets.fleet.fleet_page import FleetPage
 from widgets.fleet.hosts_question import HostsQuestion
@@ -37,6 +40,21 @@ def _board(stage: Stage) -> QWidget:
     return _opened(stage)[0]
 
 
+def _idle(stage: Stage) -> QWidget:
+    window, _ = _opened(stage)
+    study = stage.workstation.fleet_study("last")
+    window.idle_bar.show_studies([IdleStudy(study, study.created)])
+    return window
+
+
+def _hard(stage: Stage) -> QWidget:
+    window, page = _opened(stage)
+    page.feed.pause()
+    page.board.show_reading(reading_of(made_board(200)), own=True)
+    page.board.table.select((LONG_NAME, "g"))
+    return window
+
+
 def _filtered(stage: Stage) -> QWidget:
     window, page = _opened(stage)
     page.board.filter.setText("c7i running")
@@ -45,6 +63,7 @@ def _filtered(stage: Stage) -> QWidget:
 
 def _new_study(stage: Stage) -> QWidget:
     stage.workstation.save_hosts(*(HostEntry(name, host_name="192.0.2.1") for name in NAMES))
+    stage.workstation.inventory.put({name: HostAttributes(f"{name[:3]}.2xlarge") for name in NAMES})
     window, page = _opened(stage)
     step = make_step("fio", {"rw": "randread"}, name="fio randread 4k")
     page.new_study(Plan("volume check", (), (step,)), "c7i-* c7a-*")
@@ -102,6 +121,8 @@ def _next_study(stage: Stage) -> QWidget:
 SHOTS: list[Shot] = [
     ("fleet-empty", _empty),
     ("fleet-board", _board),
+    ("fleet-hard", _hard),
+    ("fleet-idle", _idle),
     ("fleet-filtered", _filtered),
     ("fleet-new", _new_study),
     ("fleet-stop", _stop),
