@@ -89,6 +89,32 @@ def _edges(values: list[float]) -> tuple[float, float]:
 def board_columns(board: Board | None, scaled: BoardScale) -> tuple[TableColumn[BoardRow], ...]:
     """Return the columns of a board; without one, of an empty table."""
     sessions = 1 if board is None else board.study.plan.sessions
+    return (*_host_columns(sessions), *_value_columns(board, scaled), _FINDING)
+
+
+def _host_columns(sessions: int) -> tuple[TableColumn[BoardRow], ...]:
+    """Return the columns of a host and what it does."""
+    return (
+        TableColumn(
+            "Host", lambda row: host_title(row.title), bold=True, key=lambda row: row.title, width=90, whole=True,
+            most=MOST_NAME,
+        ),
+        TableColumn(
+            "Group", lambda row: row.group, key=lambda row: row.group, tone="muted", width=56, whole=True,
+            most=MOST_NAME // 2, hide_order=2,
+        ),
+        TableColumn(
+            SESSIONS, marks_text, more=lambda row: "\n".join(map(session_text, row.host_runs)),
+            key=lambda row: sorted(one.state.value for one in row.host_runs),
+            width=max(70, MARK * min(sessions, MOST_MARKS) + 12),
+            tip="A mark for each session: done, running, waiting, failed, skipped",
+        ),
+        TableColumn("State", state_text, mark=_state_mark, key=_state_key, stretch=True, least=120, topic="fleet"),
+    )  # fmt: skip
+
+
+def _value_columns(board: Board | None, scaled: BoardScale) -> tuple[TableColumn[BoardRow], ...]:
+    """Return the columns of the figure of a board."""
     figure = "No values yet" if board is None or board.figure is None else board.figure_text
 
     def value(row: BoardRow) -> str:
@@ -99,53 +125,24 @@ def board_columns(board: Board | None, scaled: BoardScale) -> tuple[TableColumn[
             return "No counted trial yet."
         return f"{figure_text(board.figure[1], row.value)}, median of {len(row.values)} trials: {figure}"
 
-    def distance_key(row: BoardRow) -> tuple[bool, float]:
-        return row.off is None, row.off or 0.0
-
     def distance_tone(row: BoardRow) -> str:
         if not row.apart:
             return "muted"
         return "error" if is_worse(row, board) else "good"
 
-    def severity_key(row: BoardRow) -> tuple[int, str]:
-        severity = severity_of(row)
-        return (0 if severity is None else -severity.rank), row.finding
-
     return (
         TableColumn(
-            "Host", lambda row: host_title(row.title), bold=True, key=lambda row: row.title, width=90, whole=True,
-            most=MOST_NAME,
-        ),
-        TableColumn("Group", lambda row: row.group, key=lambda row: row.group, tone="muted", width=56, whole=True,
-            most=MOST_NAME // 2, hide_order=2),
-        TableColumn(
-            SESSIONS, marks_text, more=lambda row: "\n".join(map(session_text, row.host_runs)),
-            key=lambda row: sorted(one.state.value for one in row.host_runs),
-            width=max(70, MARK * min(sessions, MOST_MARKS) + 12),
-            tip="A mark for each session: done, running, waiting, failed, skipped",
-        ),
-        TableColumn(
-            "State", state_text, mark=_state_mark, key=_state_key,
-            stretch=True, least=120, topic="fleet",
-        ),
-        TableColumn(
             VALUES, lambda row: "" if row.values else MISSING, tone="muted", width=90, hide_order=3, topic="fleet",
-            tip=f"{figure}: counted trials of all sessions in order. {SCALE_TIP}",
-            more=exact,
+            tip=f"{figure}: counted trials of all sessions in order. {SCALE_TIP}", more=exact,
         ),
         TableColumn(
             "Median", value, unit=scaled.display.suffix, align=RIGHT, bold=True, more=exact, width=118,
             key=lambda row: (row.value is None, row.value or 0.0), tip=f"{figure}: median of the counted trials",
         ),
         TableColumn(
-            "Off group", lambda row: distance_text(row, board), align=RIGHT, width=100, key=distance_key,
-            tone=distance_tone,
-            bold=lambda row: row.apart, more=distance_tip, topic="fleet",
-            tip="Distance from the median of the hosts of the group",
-        ),
-        TableColumn(
-            "Finding", lambda row: row.finding, mark=_finding_mark, key=severity_key, stretch=True, least=100,
-            hide_order=4, topic="verdicts", tip="Most severe finding of the run",
+            "Off group", lambda row: distance_text(row, board), align=RIGHT, width=100,
+            key=lambda row: (row.off is None, row.off or 0.0), tone=distance_tone, bold=lambda row: row.apart,
+            more=distance_tip, topic="fleet", tip="Distance from the median of the hosts of the group",
         ),
     )  # fmt: skip
 
@@ -159,6 +156,17 @@ def _state_mark(row: BoardRow) -> QIcon | None:
     return icon(name, colour)
 
 
+def _severity_key(row: BoardRow) -> tuple[int, str]:
+    severity = severity_of(row)
+    return (0 if severity is None else -severity.rank), row.finding
+
+
 def _finding_mark(row: BoardRow) -> QIcon | None:
     severity = severity_of(row)
     return None if severity is None or not row.finding else icon(severity.value)
+
+
+_FINDING: TableColumn[BoardRow] = TableColumn(
+    "Finding", lambda row: row.finding, mark=_finding_mark, key=_severity_key, stretch=True, least=100, hide_order=4,
+    topic="verdicts", tip="Most severe finding of the run",
+)  # fmt: skip

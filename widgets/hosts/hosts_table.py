@@ -1,6 +1,6 @@
 """Table of hosts with search, shortcuts and a context menu of all actions."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QAbstractItemView
@@ -51,25 +51,6 @@ def host_columns(
     def address(entry: HostEntry) -> str:
         return resolved(entry.name) or address_text(entry)
 
-    def result(text: Callable[[HostResult], str]) -> Callable[[HostEntry], str]:
-        return lambda entry: "" if (last := last_result(entry.name)) is None else text(last)
-
-    def attribute(title: str, text: Callable[[HostAttributes], str], hide_order: int) -> TableColumn[HostEntry]:
-        def shown(entry: HostEntry) -> str:
-            return "" if (known := stated(entry.name)) is None else text(known)
-
-        def needed(rows: Sequence[HostEntry]) -> bool:
-            return any(map(shown, rows))
-
-        key = price if title == PRICE else shown
-        return TableColumn(title, shown, key=key, needed=needed, hide_order=hide_order, topic="inventory")
-
-    def price(entry: HostEntry) -> float:
-        return 0.0 if (known := stated(entry.name)) is None else known.price or 0.0
-
-    def fact(text: Callable[[Facts], str]) -> Callable[[HostEntry], str]:
-        return lambda entry: "" if (facts := status(entry.name).facts) is None else text(facts)
-
     return (
         TableColumn(
             "Host", lambda entry: host_title(entry.name), bold=True, key=lambda entry: entry.name,
@@ -85,24 +66,55 @@ def host_columns(
             "Address", address, tone="muted", stretch=True, least=140, key=address,
             more=lambda entry: "\n".join(dict.fromkeys((address(entry), address_text(entry), entry.origin.value))),
         ),
-        attribute("Type", lambda one: one.instance_type, 8),
-        attribute("Zone", lambda one: one.zone, 7),
-        attribute(PRICE, lambda one: one.price_text, 6),
-        TableColumn(
-            "Last result", result(lambda last: last.figure.estimate_text), align=RIGHT, hide_order=5,
-            mark=lambda entry: icon(level) if (level := result(_verdict_mark)(entry)) else None,
-            more=result(_about_result), topic="verdicts",
-        ),
-        TableColumn("CPU", fact(cpu_text), align=RIGHT, hide_order=4),
-        TableColumn("Memory", fact(memory_text), align=RIGHT, hide_order=3),
-        TableColumn("System", fact(system_text), tone="muted", hide_order=2),
-        TableColumn(
-            "Clock offset",
-            lambda entry: "" if entry.origin is Origin.THIS_COMPUTER else fact(clock_text)(entry),
-            align=RIGHT, hide_order=1,
-            tip="Clock of the host minus that of this computer, and the range that the round trip leaves",
-            topic="faults",
-        ),
+        *_attribute_columns(stated),
+        _result_column(last_result),
+        *_fact_columns(status),
+    )  # fmt: skip
+
+
+def _attribute_columns(stated: Callable[[str], HostAttributes | None]) -> Iterator[TableColumn[HostEntry]]:
+    def price(entry: HostEntry) -> float:
+        return 0.0 if (known := stated(entry.name)) is None else known.price or 0.0
+
+    def column(title: str, text: Callable[[HostAttributes], str], hide_order: int) -> TableColumn[HostEntry]:
+        def shown(entry: HostEntry) -> str:
+            return "" if (known := stated(entry.name)) is None else text(known)
+
+        def needed(rows: Sequence[HostEntry]) -> bool:
+            return any(map(shown, rows))
+
+        key = price if title == PRICE else shown
+        return TableColumn(title, shown, key=key, needed=needed, hide_order=hide_order, topic="inventory")
+
+    yield column("Type", lambda one: one.instance_type, 8)
+    yield column("Zone", lambda one: one.zone, 7)
+    yield column(PRICE, lambda one: one.price_text, 6)
+
+
+def _result_column(last_result: Callable[[str], HostResult | None]) -> TableColumn[HostEntry]:
+    def result(text: Callable[[HostResult], str]) -> Callable[[HostEntry], str]:
+        return lambda entry: "" if (last := last_result(entry.name)) is None else text(last)
+
+    return TableColumn(
+        "Last result", result(lambda last: last.figure.estimate_text), align=RIGHT, hide_order=5,
+        mark=lambda entry: icon(level) if (level := result(_verdict_mark)(entry)) else None,
+        more=result(_about_result), topic="verdicts",
+    )  # fmt: skip
+
+
+def _fact_columns(status: Callable[[str], HostStatus]) -> Iterator[TableColumn[HostEntry]]:
+    def fact(text: Callable[[Facts], str]) -> Callable[[HostEntry], str]:
+        return lambda entry: "" if (facts := status(entry.name).facts) is None else text(facts)
+
+    yield TableColumn("CPU", fact(cpu_text), align=RIGHT, hide_order=4)
+    yield TableColumn("Memory", fact(memory_text), align=RIGHT, hide_order=3)
+    yield TableColumn("System", fact(system_text), tone="muted", hide_order=2)
+    yield TableColumn(
+        "Clock offset",
+        lambda entry: "" if entry.origin is Origin.THIS_COMPUTER else fact(clock_text)(entry),
+        align=RIGHT, hide_order=1,
+        tip="Clock of the host minus that of this computer, and the range that the round trip leaves",
+        topic="faults",
     )  # fmt: skip
 
 
