@@ -134,10 +134,10 @@ class FleetCommands(QObject):
         opened(question)
 
     def _continue(self) -> None:
-        """Run the shown study here after a change that lets hosts wait, unless it is paused."""
-        study = self._study
-        if study is not None and study.paused is None:
-            self._runs.start(study)
+        """Run the shown study here after a change that lets hosts wait, unless it is paused or another process does."""
+        head = self._board.head
+        if head is not None and head.study.paused is None and (head.idle or head.study.ended is not None):
+            self._runs.start(head.study)
 
     def _change(self, work: Callable[[], object], then: Callable[[], None] = lambda: None) -> None:
         BackgroundJob(work, self).start(lambda _changed: then(), self.failed, finished=self.changed)

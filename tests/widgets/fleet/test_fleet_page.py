@@ -172,6 +172,16 @@ def test_a_replaced_host_leaves_its_sessions_to_the_new_one(
     assert {one.group for one in found} == {"m7g"}
 
 
+def test_a_retry_leaves_the_study_to_the_process_that_runs_it(
+    qtbot: QtBot, page: FleetPage, workstation: Workstation, study: FleetStudy
+) -> None:
+    page.board.table.select((BROKEN, "m7g"))
+    page.actions_of_fleet.retry.trigger()
+    qtbot.waitUntil(lambda: not jobs.running())
+    assert not workstation.fleet_study(study.id).counts.get(HostRunState.FAILED)
+    assert not page.runs.running
+
+
 def test_unknown_hosts_cannot_be_added(qtbot: QtBot, page: FleetPage) -> None:
     page.actions_of_fleet.add.trigger()
     question = opened_question(page, HostsQuestion)

@@ -188,3 +188,6 @@ def test_a_stopped_host_fails_and_is_retried(qtbot: QtBot, windows: Windows) -> 
     qtbot.waitUntil(page.actions_of_fleet.retry.isEnabled, timeout=PATIENCE)
     assert not page.actions_of_fleet.stop_hosts.isEnabled()
     assert page.actions_of_fleet.stop_hosts.toolTip() == "The study has ended"
+    page.actions_of_fleet.retry.trigger()
+    qtbot.waitUntil(lambda: windows.counts() == {HostRunState.RUNNING: 1}, timeout=PATIENCE)
+    assert page.runs.running
