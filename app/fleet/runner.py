@@ -169,7 +169,8 @@ class FleetRunner:
             log.exception("the host-run of %s failed", carried.one.title)
         finally:
             with self._changed:
-                del self._carried[carried.one.number]
+                if self._carried.get(carried.one.number) is carried:  # else it was settled to wait, and started again
+                    del self._carried[carried.one.number]
                 self._changed.notify_all()
 
     def _notify(self, one: HostRun, event: Event) -> None:
