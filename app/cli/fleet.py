@@ -1,12 +1,9 @@
 """benchwright fleet: estimate, run, show and change studies of many hosts."""
 
-import queue
 import secrets
 import shlex
-import threading
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import wraps
 from pathlib import Path
@@ -27,11 +24,10 @@ from app.cli.common import (
     report_errors,
     verb,
 )
+from app.cli.fleet_progress import carry_on
 from app.cli.fleet_results import propose, results, sameness, ticket
 from app.cli.host_keys import accept_option, trusting_asker
-from app.cli.progress import signals_handled
 from app.cli.prompts import TerminalAsker, agrees, with_asker
-from app.events import Event, RunEnded
 from app.fleet.board import BoardRow, off_text, study_state
 from app.fleet.estimate import estimate_lines
 from app.fleet.fleet_json import board_to_json, estimate_to_json, study_to_json
@@ -50,7 +46,6 @@ from app.fleet_study import (
 from app.plans.plan import MAXIMUM_SEED, with_seed
 from app.plans.plan_file import read_repetition
 from app.plans.validation import MOST_SESSIONS
-from app.relay_asker import RelayAsker, RelayedQuestion
 from app.services import Workstation
 from app.store.errors import listed
 from remote.questions import Asker
@@ -58,9 +53,6 @@ from suites.quantities import count_text, figure_text
 
 _MOST_NAMED = 5
 """Hosts of a worker that are named."""
-
-LOOK_EVERY = 0.5
-"""Seconds between looks at the questions of host-runs."""
 
 
 @click.group(invoke_without_command=True)
@@ -202,7 +194,8 @@ def run(
 ) -> None:
     """Run PLAN on every host of each GROUP: a group, host, pattern or KEY=VALUE of the inventory.
 
-    A host that fails never ends the others. Ctrl+C stops what is under way; “fleet resume” continues.
+    A host that fails never ends the others. Ctrl+C stops what is under way, a closed terminal detaches it; “fleet
+    resume” continues. The exit status is 1 if a host-run failed, or if the study is not over.
     """
     if not as_json:
         for line in estimate_lines(workstation.fleet_estimate(plan)):
@@ -215,7 +208,7 @@ def run(
     print_note(f"Study {study.id}")
     if not by_workers:
         carry_on(workstation, study.id, trusting, quiet=as_json)
-    print_study(workstation, study.id, as_json=as_json)
+    print_study(workstation, study.id, as_json=as_json, carried=True)
 
 
 def _every_host(plan: FleetPlan) -> list[str]:
@@ -235,43 +228,14 @@ def resume(workstation: Workstation, study: str, asker: TerminalAsker, *, accept
     if not found.by_workers:
         trusting = trusting_asker(workstation, _every_host(found.plan), asker, accept=accept_new)
         carry_on(workstation, found.id, trusting, quiet=as_json)
-    print_study(workstation, found.id, as_json=as_json)
+    print_study(workstation, found.id, as_json=as_json, carried=True)
 
 
-class _StudyEvents:
-    """Notes on standard error about the host-runs that ended; called on their threads."""
+def print_study(workstation: Workstation, study: str, *, as_json: bool, carried: bool = False) -> None:
+    """Print the board of a study; exit with status 1 if a host-run failed.
 
-    def __init__(self, study: FleetStudy, *, quiet: bool) -> None:
-        self._quiet, self._lock = quiet, threading.Lock()
-        self._total, self._sessions = study.total, study.plan.sessions
-        self._ended = sum(count for state, count in study.counts.items() if state.over)
-
-    def note(self, one: HostRun, event: Event) -> None:
-        """Print the end of a run with the number of those that ended."""
-        if isinstance(event, RunEnded):
-            with self._lock:
-                self._ended += 1
-                session = f", session {one.session}" if self._sessions > 1 else ""
-                text = f"{self._ended}/{self._total}  {one.title}{session}: {event.state}. {event.reason}".rstrip(" .")
-                if not self._quiet:
-                    print_note(text)
-
-
-def carry_on(workstation: Workstation, study: str, asker: Asker, *, quiet: bool) -> None:
-    """Run a study until it is over or Ctrl+C stops it; questions are asked on this thread, one at a time."""
-    inbox: queue.Queue[RelayedQuestion] = queue.Queue()
-    notes = _StudyEvents(workstation.fleet_study(study), quiet=quiet)
-    runner = workstation.fleet_runner(study, RelayAsker(asker, inbox.put), notes.note)
-    thread = threading.Thread(target=runner.run, name=f"study {study}", daemon=True)
-    with signals_handled(runner):
-        thread.start()
-        while thread.is_alive():
-            with suppress(queue.Empty):
-                inbox.get(timeout=LOOK_EVERY).ask()
-
-
-def print_study(workstation: Workstation, study: str, *, as_json: bool) -> None:
-    """Print the board of a study; exit with status 1 if a host-run failed."""
+    So it does if this process has `carried` the study and was stopped before its end.
+    """
     board = workstation.fleet_board(study)
     if as_json:
         print_json(board_to_json(board))
@@ -294,7 +258,10 @@ def print_study(workstation: Workstation, study: str, *, as_json: bool) -> None:
         print_table(["Host", "Group", "Sessions", "Median", "Off", "Remark"], rows, right=[3, 4])
     if board.study.by_workers and not board.study.over and not workstation.workers_alive():
         print_note(f"No worker takes host-runs. Start one: {_worker_command(workstation)}")
-    if board.study.counts.get(HostRunState.FAILED):
+    stopped = carried and not board.study.by_workers and not board.study.over
+    if stopped:
+        print_note(f"The study is not over. Continue it with: benchwright fleet resume {board.study.id}")
+    if stopped or board.study.counts.get(HostRunState.FAILED):
         raise SystemExit(FAILED)
 
 

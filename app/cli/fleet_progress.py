@@ -1,0 +1,83 @@
+"""A study while this process runs it: its questions, notes on host-runs that ended, and what remains."""
+
+import queue
+import threading
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import datetime
+
+from app.cli.common import print_note
+from app.cli.progress import signals_handled
+from app.events import Event, LibraryChanged, RunEnded, State
+from app.fleet_study import FleetStudy, HostRun
+from app.relay_asker import RelayAsker, RelayedQuestion
+from app.services import Workstation
+from app.session_text import moment_text
+from app.timestamps import now
+from remote.questions import Asker
+
+LOOK_EVERY = 0.5
+"""Seconds between looks at the questions of host-runs."""
+
+
+class StudyNotes:
+    """Notes on standard error about the host-runs of a study that ended; called on their threads.
+
+    `quiet` leaves only problems of the library.
+    """
+
+    def __init__(self, study: FleetStudy, host_runs: Sequence[HostRun], *, quiet: bool) -> None:
+        self._study, self._quiet, self._lock = study, quiet, threading.Lock()
+        self._ended = {one.number for one in host_runs if one.state.over}
+        self._left = Counter(one.session for one in host_runs if not one.state.over)
+        self._due = {one.session: one.due for one in reversed(host_runs)}
+        self._problem = ""
+        if self._left:
+            self._announce(min(self._left))
+
+    def note(self, one: HostRun, event: Event) -> None:
+        """Print the end of a run with the number of host-runs that ended, and a problem of the library once."""
+        with self._lock:
+            match event:
+                case LibraryChanged():
+                    self._note_problem(event)
+                case RunEnded() if not self._quiet:
+                    self._note_end(one, event)
+
+    def _note_problem(self, event: LibraryChanged) -> None:
+        if event.problem != self._problem:
+            self._problem = event.problem
+            print_note(f"{event.problem} {event.remedy}" if event.problem else "The library can be written again.")
+
+    def _note_end(self, one: HostRun, event: RunEnded) -> None:
+        self._ended.add(one.number)
+        session = f", session {one.session}" if self._study.plan.sessions > 1 else ""
+        retries = self._study.plan.retries
+        attempt = f", attempt {one.attempts} of {retries + 1}" if event.state is State.FAILED and retries else ""
+        text = f"{one.title}{session}: {event.state}{attempt}. {event.reason}".rstrip(" .")
+        print_note(f"{len(self._ended)}/{self._study.total}  {text}")
+        self._left[one.session] -= 1
+        if not self._left[one.session] and one.session + 1 in self._due:
+            self._announce(one.session + 1)
+
+    def _announce(self, session: int) -> None:
+        """Print when a later session starts."""
+        due = self._due[session]
+        if not self._quiet and due > now():
+            start = moment_text(datetime.fromisoformat(due))
+            print_note(f"Session {session} of {self._study.plan.sessions} starts at {start}.")
+
+
+def carry_on(workstation: Workstation, study: str, asker: Asker, *, quiet: bool) -> None:
+    """Run a study until it is over or Ctrl+C stops it; questions are asked on this thread, one at a time."""
+    inbox: queue.Queue[RelayedQuestion] = queue.Queue()
+    found = workstation.fleet_study(study)
+    notes = StudyNotes(found, workstation.host_runs(found.id), quiet=quiet)
+    runner = workstation.fleet_runner(found.id, RelayAsker(asker, inbox.put), notes.note)
+    thread = threading.Thread(target=runner.run, name=f"study {found.id}", daemon=True)
+    with signals_handled(runner):
+        thread.start()
+        while thread.is_alive():
+            with suppress(queue.Empty):
+                inbox.get(timeout=LOOK_EVERY).ask()

@@ -1,0 +1,93 @@
+"""benchwright fleet run and resume: what they print while a study runs, and their exit status."""
+
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from app.cli import fleet
+from app.cli.fleet_progress import StudyNotes
+from app.cli.main import benchwright
+from app.events import LibraryChanged, RunEnded, State
+from app.fleet_study import FleetStudy, HostRun, HostRunState
+from app.services import Workstation
+from tests.app.fleet.studies import fleet_plan, numbered, short_plan
+from tests.lab_sshd import AnsweringAsker
+
+LATER = (datetime.now(UTC) + timedelta(hours=2)).isoformat(timespec="milliseconds")
+
+
+def notes_of(sessions: int = 1, hosts: int = 2) -> tuple[StudyNotes, list[HostRun]]:
+    plan = fleet_plan(numbered(hosts), short_plan(sessions=sessions))
+    runs = [replace(one, due=LATER if one.session > 1 else "", attempts=1) for one in plan.host_runs()]
+    study = FleetStudy("f1", "short", plan, "", counts={HostRunState.WAITING: len(runs)})
+    return StudyNotes(study, runs, quiet=False), runs
+
+
+def ended(state: State = State.DONE, reason: str = "") -> RunEnded:
+    return RunEnded("20260101-000000-aaaa", state, reason)
+
+
+def test_a_host_run_counts_once_however_often_it_was_tried(capsys: pytest.CaptureFixture[str]) -> None:
+    notes, (first, second) = notes_of()
+    for attempt in (1, 2):
+        notes.note(replace(first, attempts=attempt), ended(State.FAILED, "refused."))
+    notes.note(second, ended())
+    assert capsys.readouterr().err.splitlines() == [
+        "1/2  a1: failed, attempt 1 of 3. refused",
+        "1/2  a1: failed, attempt 2 of 3. refused",
+        "2/2  a2: done",
+    ]
+
+
+def test_the_start_of_the_next_session_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    notes, runs = notes_of(sessions=2)
+    notes.note(runs[0], ended())
+    assert "Session" not in capsys.readouterr().err
+    notes.note(runs[1], ended())
+    assert "Session 2 of 2" in capsys.readouterr().err
+
+
+def test_a_problem_of_the_library_is_printed_once(capsys: pytest.CaptureFixture[str]) -> None:
+    notes, runs = notes_of()
+    for one in runs:
+        notes.note(one, LibraryChanged(Path("runs.sqlite3"), "disk full", "free space"))
+    notes.note(runs[0], LibraryChanged(Path("runs.sqlite3")))
+    full, writable = capsys.readouterr().err.splitlines()
+    assert full == "disk full free space"
+    assert "library" in writable
+
+
+@pytest.fixture
+def resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[HostRunState], Result]:
+    """Resume a study whose only host-run is then in a state."""
+    library = tmp_path / "runs.sqlite3"
+
+    def resume(state: HostRunState) -> Result:
+        with closing(Workstation(library, tmp_path / "hosts.toml")) as workstation:
+            study = workstation.begin_fleet_study(fleet_plan(numbered(1)), AnsweringAsker())
+            if state is HostRunState.SKIPPED:
+                workstation.end_fleet_study(study.id)
+        monkeypatch.setattr(fleet, "carry_on", lambda *_words, **_named: None)
+        monkeypatch.setattr(fleet, "trusting_asker", lambda *_words, **_named: AnsweringAsker())
+        return CliRunner().invoke(benchwright, ["--store", str(library), "fleet", "resume"])
+
+    return resume
+
+
+def test_a_study_that_is_not_over_exits_with_1_and_shows_how_to_continue(
+    resumed: Callable[[HostRunState], Result],
+) -> None:
+    found = resumed(HostRunState.WAITING)
+    assert found.exit_code == 1
+    assert "fleet resume f" in found.stderr
+
+
+def test_a_study_that_is_over_exits_with_0(resumed: Callable[[HostRunState], Result]) -> None:
+    found = resumed(HostRunState.SKIPPED)
+    assert found.exit_code == 0
+    assert "fleet resume" not in found.stderr
