@@ -148,3 +148,16 @@ def test_a_group_of_patterns_is_named_and_removed(call: Call) -> None:
 def test_bad_input_is_refused(call: Call, words: tuple[str, ...]) -> None:
     ran = call("inventory", *words)
     assert (ran.exit_code, ran.stdout) == (2, "")
+
+
+def test_options_of_an_import_are_checked(call: Call) -> None:
+    for option, value in (("--user", "a b"), ("--jump", "-oProxyCommand=x"), ("--identity-file", "key\n")):
+        found = call("inventory", "import", "-", "--yes", option, value, text="host,address\nweb,192.0.2.1\n")
+        assert found.exit_code == 2, option
+        assert "web" not in inventory_of(call)
+
+
+def test_a_new_name_of_a_known_address_is_noted(call: Call) -> None:
+    call("inventory", "import", "-", "--yes", text="host,address\nweb,192.0.2.1\n")
+    found = call("inventory", "import", "-", "--yes", text="host,address\nfront,192.0.2.1\n")
+    assert "same address as web" in found.stdout
