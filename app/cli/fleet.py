@@ -43,8 +43,9 @@ from app.fleet_study import (
     HostRunState,
     Topology,
 )
-from app.plans.plan import MAXIMUM_SEED, with_seed
+from app.plans.plan import MAXIMUM_SEED, PlanError, with_seed
 from app.plans.plan_file import read_repetition
+from app.plans.plan_names import on_hosts
 from app.plans.validation import MOST_SESSIONS
 from app.services import Workstation
 from app.store.errors import listed
@@ -138,18 +139,21 @@ _NAMES = (
 
 
 def _fleet_plan(workstation: Workstation, file: Path, words: Sequence[str], given: Mapping[str, Any]) -> FleetPlan:
-    plan = workstation.load_plan(file)
+    hosts = workstation.fleet_hosts(words)
+    plan = on_hosts(workstation.load_plan(file), [host.name for host in hosts])
     repetition = plan.repetition
     if given["sessions"] is not None:
         repetition = replace(repetition, sessions=given["sessions"])
     if given["every"] is not None:
+        if repetition.sessions == 1:
+            raise PlanError("--every has no effect on one session.", "Add --sessions.")
         repetition = replace(repetition, every=read_repetition({"every": given["every"]}).every)
     limits = FleetLimits(given["at_once"], given["per_group"], given["per_zone"], given["per_storage"])
     plan = with_seed(replace(plan, repetition=repetition))
     return workstation.check_fleet(
         FleetPlan(
             replace(plan, hosts=()),
-            workstation.fleet_hosts(words),
+            hosts,
             Topology(given["network"]),
             HostOrder(given["order"]),
             _seed(given["seed"]),
@@ -327,13 +331,16 @@ def end(workstation: Workstation, study: str, *, stop: bool) -> None:
     print_note(f"Ended: {found.id}, {study_state(found)}")
 
 
+TO_RUN = "to run again"
+
+
 @fleet.command("retry")
 @click.argument("study")
 @click.argument("hosts", metavar="[HOST]…", nargs=-1)
 @verb
 def retry(workstation: Workstation, study: str, hosts: tuple[str, ...]) -> None:
     """Let the failed host-runs of STUDY wait again, those of each HOST also if they were skipped."""
-    _print_changed(workstation, study, workstation.retry_host_runs(study, hosts), "to run again")
+    _print_changed(workstation, study, workstation.retry_host_runs(study, hosts), TO_RUN)
 
 
 @fleet.command("skip")
@@ -368,6 +375,8 @@ def _print_changed(workstation: Workstation, study: str, changed: Sequence[HostR
     found = workstation.fleet_study(study)
     hosts = {host for one in changed for host in one.hosts}
     print_note(f"{count_text(len(changed), 'host-run')} of {count_text(len(hosts), 'host')} {how}")
+    if not changed and found.counts.get(HostRunState.SKIPPED) and how == TO_RUN:
+        print_note("Skipped host-runs run again by the names of their hosts: see benchwright fleet retry --help")
     if changed and found.ended is None and not found.by_workers:
         print_note(f"Run them with: benchwright fleet resume {found.id}, unless it is under way")
 
