@@ -25,7 +25,7 @@ from app.cli.common import (
     verb,
 )
 from app.cli.fleet_progress import carry_on
-from app.cli.fleet_results import propose, results, sameness, ticket
+from app.cli.fleet_results import propose, report, results, sameness, ticket
 from app.cli.host_keys import accept_option, trusting_asker
 from app.cli.prompts import TerminalAsker, agrees, with_asker
 from app.fleet.board import BoardRow, off_text, study_state
@@ -381,5 +381,5 @@ def _print_changed(workstation: Workstation, study: str, changed: Sequence[HostR
         print_note(f"Run them with: benchwright fleet resume {found.id}, unless it is under way")
 
 
-for command in (results, sameness, ticket, propose):
+for command in (results, report, sameness, ticket, propose):
     fleet.add_command(command)
