@@ -148,6 +148,23 @@ class FleetResultServices(FleetServices, ABC):
         }
         return [write_whole(path, makers[kind]()) for kind, path in files]
 
+    def sessions_of_groups(self, selector: str) -> Mapping[str, Mapping[int, str]]:
+        """Return for each group of ``fleet:STUDY``, or of ``fleet:STUDY:GROUP``, a selector of each session.
+
+        It names the done runs of the hosts. Empty for another selector. Raises StoreError for an unknown study.
+        """
+        name, _, chosen = selector.removeprefix(PREFIX).partition(":")
+        if not selector.startswith(PREFIX) or set(f"{name}{chosen}") & set("@:,"):
+            return {}
+        study = self._store.find_fleet_study(name)
+        if chosen and chosen not in study.plan.groups:
+            return {}
+        found: dict[str, dict[int, list[str]]] = {}
+        for one in self._store.host_runs_of(study.id):
+            if one.state is HostRunState.DONE and chosen in {"", one.group}:
+                found.setdefault(one.group, {}).setdefault(one.session, []).append(one.run)
+        return {group: {session: ",".join(runs) for session, runs in each.items()} for group, each in found.items()}
+
     def rank(self, selectors: Sequence[str], criteria: RankingCriteria) -> Ranking:
         """Rank runs, groups and baselines by `criteria`; a whole study by its groups, with the prices of its hosts."""
         words = [word for selector in selectors for word in self._groups_of(selector)]

@@ -19,9 +19,9 @@ def trial_rows(found: FleetResults, host_runs: Sequence[HostRun]) -> Iterator[di
     `trial` is its place among the counted trials of the session, from 1; in a mesh a session has several runs.
     """
     runs: dict[tuple[str, str, bool], list[str]] = {}
-    for one in host_runs:
-        for host in one.hosts:
-            runs.setdefault((host, str(one.session), one.peer is not None), []).append(one.run)
+    for each in host_runs:
+        for host in each.hosts:
+            runs.setdefault((host, str(each.session), each.peer is not None), []).append(each.run)
     paired = {step.name for step in found.study.plan.network_steps}
     for one in found.metrics:
         for group, hosts in one.groups.items():

@@ -128,9 +128,10 @@ def _lemons(found: FleetResults) -> ReportSection:
 
 def _outlier_row(one: Lemon) -> tuple[str, ...]:
     differs = "spread" if one.kind is LemonKind.SPREAD else one.direction
+    p_value = p_text(one.p_adjusted).removeprefix("p ").removeprefix("= ")
     return (
         one.host, one.group, f"{metric_text(one.metric, one.labels)} of {one.step}", differs, times_text(one.ratio),
-        f"{times_text(one.low)} to {times_text(one.high)}", p_text(one.p_adjusted).removeprefix("p "), str(one.trials),
+        f"{times_text(one.low)} to {times_text(one.high)}", p_value, str(one.trials),
     )  # fmt: skip
 
 
