@@ -1,18 +1,11 @@
 """benchwright fleet: estimate, run, show and change studies of many hosts."""
 
-import secrets
-import shlex
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from functools import wraps
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
 
 import click
 
 from app.cli.common import (
-    FAILED,
     Whole,
     json_option,
     json_verb,
@@ -24,33 +17,20 @@ from app.cli.common import (
     report_errors,
     verb,
 )
+from app.cli.fleet_board import MOST_ROWS, print_study, worker_command
+from app.cli.fleet_options import plans_fleet
 from app.cli.fleet_progress import carry_on
 from app.cli.fleet_results import propose, report, results, sameness, ticket
 from app.cli.host_keys import accept_option, trusting_asker
 from app.cli.prompts import TerminalAsker, agrees, with_asker
-from app.fleet.board import BoardRow, off_text, study_state
+from app.fleet.board import study_state
 from app.fleet.estimate import estimate_lines
-from app.fleet.fleet_json import board_to_json, estimate_to_json, study_to_json
-from app.fleet_study import (
-    AT_ONCE,
-    MOST_HOSTS,
-    MOST_RETRIES,
-    FleetLimits,
-    FleetPlan,
-    FleetStudy,
-    HostOrder,
-    HostRun,
-    HostRunState,
-    Topology,
-)
-from app.plans.plan import MAXIMUM_SEED, PlanError, with_seed
-from app.plans.plan_file import read_repetition
-from app.plans.plan_names import on_hosts
-from app.plans.validation import MOST_SESSIONS
+from app.fleet.fleet_json import estimate_to_json, study_to_json
+from app.fleet_study import MOST_HOST_RUNS, FleetPlan, FleetStudy, HostRun, HostRunState
 from app.services import Workstation
 from app.store.errors import listed
 from remote.questions import Asker
-from suites.quantities import count_text, figure_text
+from suites.quantities import count_text
 
 _MOST_NAMED = 5
 """Hosts of a worker that are named."""
@@ -80,91 +60,6 @@ def _study_row(study: FleetStudy) -> list[str]:
         study.id, study.name, str(len(study.plan.hosts)), str(study.plan.sessions), f"{done}/{study.total}",
         study_state(study),
     ]  # fmt: skip
-
-
-_LIMIT = Whole(1, MOST_HOSTS)
-
-_OPTIONS = (
-    click.option("--at-once", type=_LIMIT, default=AT_ONCE, show_default=True, help="Most host-runs at once."),
-    click.option("--per-group", type=_LIMIT, help="Most host-runs of one group at once."),
-    click.option("--per-zone", type=_LIMIT, help="Most host-runs in one zone at once."),
-    click.option(
-        "--per-storage",
-        type=_LIMIT,
-        default=1,
-        show_default=True,
-        help="Most host-runs on one shared storage.",
-    ),
-    click.option(
-        "--order",
-        type=click.Choice([one.value for one in HostOrder]),
-        default=HostOrder.INTERLEAVED.value,
-        show_default=True,
-        help="Order of the hosts in a session.",
-    ),
-    click.option("--seed", type=Whole(0, MAXIMUM_SEED), help="Seed of a random order.  [default: random]"),
-    click.option(
-        "--network",
-        type=click.Choice([one.value for one in Topology]),
-        default=Topology.FIXED.value,
-        show_default=True,
-        help="Hosts between which network tests run: each and the step's peer, pairs, or a mesh.",
-    ),
-    click.option("--sessions", type=Whole(1, MOST_SESSIONS), help="Runs on each host, spread over time."),
-    click.option("--every", metavar="TIME", help="Time between the starts of two sessions, as in 1d."),
-    click.option(
-        "--retries", type=Whole(0, MOST_RETRIES), default=2, show_default=True, help="Further attempts to connect."
-    ),
-)
-
-
-def plans_fleet(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the plan, the hosts and the options of a fleet to a command, passed as `plan`: a FleetPlan."""
-
-    @wraps(command)
-    def planning(workstation: Workstation, file: Path, words: tuple[str, ...], *arguments: Any, **named: Any) -> None:
-        given = {name: named.pop(name) for name in _NAMES}
-        command(workstation, _fleet_plan(workstation, file, words, given), *arguments, **named)
-
-    made: Callable[..., None] = planning
-    for option in reversed(_OPTIONS):
-        made = option(made)
-    made = click.argument("words", metavar="GROUP…", nargs=-1, required=True)(made)
-    return click.argument("file", metavar="PLAN", type=click.Path(path_type=Path))(made)
-
-
-_NAMES = (
-    "at_once", "per_group", "per_zone", "per_storage", "order", "seed", "network", "sessions", "every", "retries",
-)  # fmt: skip
-
-
-def _fleet_plan(workstation: Workstation, file: Path, words: Sequence[str], given: Mapping[str, Any]) -> FleetPlan:
-    hosts = workstation.fleet_hosts(words)
-    plan = on_hosts(workstation.load_plan(file), [host.name for host in hosts])
-    repetition = plan.repetition
-    if given["sessions"] is not None:
-        repetition = replace(repetition, sessions=given["sessions"])
-    if given["every"] is not None:
-        if repetition.sessions == 1:
-            raise PlanError("--every has no effect on one session.", "Add --sessions.")
-        repetition = replace(repetition, every=read_repetition({"every": given["every"]}).every)
-    limits = FleetLimits(given["at_once"], given["per_group"], given["per_zone"], given["per_storage"])
-    plan = with_seed(replace(plan, repetition=repetition))
-    return workstation.check_fleet(
-        FleetPlan(
-            replace(plan, hosts=()),
-            hosts,
-            Topology(given["network"]),
-            HostOrder(given["order"]),
-            _seed(given["seed"]),
-            limits,
-            given["retries"],
-        )
-    )
-
-
-def _seed(given: int | None) -> int:
-    return secrets.randbelow(2**31) if given is None else given
 
 
 @fleet.command("estimate")
@@ -235,65 +130,13 @@ def resume(workstation: Workstation, study: str, asker: TerminalAsker, *, accept
     print_study(workstation, found.id, as_json=as_json, carried=True)
 
 
-def print_study(workstation: Workstation, study: str, *, as_json: bool, carried: bool = False) -> None:
-    """Print the board of a study; exit with status 1 if a host-run failed.
-
-    So it does if this process has `carried` the study and was stopped before its end.
-    """
-    board = workstation.fleet_board(study)
-    if as_json:
-        print_json(board_to_json(board))
-    else:
-        click.echo(plain(f"Study {board.study.id}, {board.study.name}: {study_state(board.study)}"))
-        if board.figure is not None:
-            click.echo(plain(f"Values: {board.figure_text}"))
-        metric = None if board.figure is None else board.figure[1]
-        rows = [
-            [
-                row.title,
-                row.group,
-                _states(row),
-                "" if row.value is None or metric is None else figure_text(metric, row.value),
-                off_text(row),
-                row.doing or row.finding,
-            ]
-            for row in board.rows
-        ]
-        print_table(["Host", "Group", "Sessions", "Median", "Off", "Remark"], rows, right=[3, 4])
-    if board.study.by_workers and not board.study.over and not workstation.workers_alive():
-        print_note(f"No worker takes host-runs. Start one: {_worker_command(workstation)}")
-    stopped = carried and not board.study.by_workers and not board.study.over
-    if stopped:
-        print_note(f"The study is not over. Continue it with: benchwright fleet resume {board.study.id}")
-    if stopped or board.study.counts.get(HostRunState.FAILED):
-        raise SystemExit(FAILED)
-
-
-def _worker_command(workstation: Workstation) -> str:
-    return f"benchwright --store {shlex.quote(str(workstation.library_location))} worker"
-
-
-_MARKS = {
-    HostRunState.WAITING: "·",
-    HostRunState.READY: "·",
-    HostRunState.RUNNING: "▸",
-    HostRunState.DONE: "✓",
-    HostRunState.FAILED: "✗",
-    HostRunState.SKIPPED: "–",
-}
-
-
-def _states(row: BoardRow) -> str:
-    """Return the state of each session: ``✓✓▸·``."""
-    return "".join(_MARKS[one.state] for one in row.host_runs)
-
-
 @fleet.command("show")
 @click.argument("study", default="last")
+@click.option("--top", type=Whole(1, MOST_HOST_RUNS), default=MOST_ROWS, show_default=True, help="Rows to print.")
 @json_verb("fleet-board")
-def show(workstation: Workstation, study: str, *, as_json: bool) -> None:
+def show(workstation: Workstation, study: str, top: int, *, as_json: bool) -> None:
     """Show the board of STUDY: each host with its state and values, the odd ones first."""
-    print_study(workstation, study, as_json=as_json)
+    print_study(workstation, study, as_json=as_json, top=top)
 
 
 @fleet.command("workers")
@@ -309,7 +152,7 @@ def workers(workstation: Workstation, study: str) -> None:
         rows = [[name, str(len(titles)), listed(titles, _MOST_NAMED)] for name, titles in sorted(carried.items())]
         print_table(["Worker", "Host-runs", "Hosts"], rows, right=[1])
     alive = workstation.workers_alive()
-    print_note(f"{count_text(alive, 'worker')} alive. Start more: {_worker_command(workstation)}")
+    print_note(f"{count_text(alive, 'worker')} alive. Start more: {worker_command(workstation)}")
 
 
 @fleet.command("pause")

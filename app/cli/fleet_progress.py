@@ -32,7 +32,7 @@ class StudyNotes:
         self._ended = {one.number for one in host_runs if one.state.over}
         self._left = Counter(one.session for one in host_runs if not one.state.over)
         self._due = {one.session: one.due for one in reversed(host_runs)}
-        self._problem = ""
+        self._unwritten: set[int] = set()
         if self._left:
             self._announce(min(self._left))
 
@@ -41,14 +41,18 @@ class StudyNotes:
         with self._lock:
             match event:
                 case LibraryChanged():
-                    self._note_problem(event)
+                    self._note_problem(one.number, event)
                 case RunEnded() if not self._quiet:
                     self._note_end(one, event)
 
-    def _note_problem(self, event: LibraryChanged) -> None:
-        if event.problem != self._problem:
-            self._problem = event.problem
-            print_note(f"{event.problem} {event.remedy}" if event.problem else "The library can be written again.")
+    def _note_problem(self, number: int, event: LibraryChanged) -> None:
+        """Print the first of the problems of all host-runs, and when none has one any more."""
+        before = bool(self._unwritten)
+        (self._unwritten.add if event.problem else self._unwritten.discard)(number)
+        if event.problem and not before:
+            print_note(f"{event.problem} {event.remedy}")
+        if before and not self._unwritten:
+            print_note("The library can be written again.")
 
     def _note_end(self, one: HostRun, event: RunEnded) -> None:
         self._ended.add(one.number)

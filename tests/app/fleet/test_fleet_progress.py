@@ -4,19 +4,23 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
 from app.cli import fleet
+from app.cli.fleet_board import MOST_ROWS, remark_of
 from app.cli.fleet_progress import StudyNotes
 from app.cli.main import benchwright
 from app.events import LibraryChanged, RunEnded, State
+from app.fleet.board import board_of
 from app.fleet_study import FleetStudy, HostRun, HostRunState
 from app.services import Workstation
 from tests.app.fleet.studies import fleet_plan, numbered, short_plan
 from tests.lab_sshd import AnsweringAsker
+from tests.widgets.fleet_studies import begin
 
 LATER = (datetime.now(UTC) + timedelta(hours=2)).isoformat(timespec="milliseconds")
 
@@ -54,12 +58,38 @@ def test_the_start_of_the_next_session_is_printed(capsys: pytest.CaptureFixture[
 
 def test_a_problem_of_the_library_is_printed_once(capsys: pytest.CaptureFixture[str]) -> None:
     notes, runs = notes_of()
+    for number in (0, 1, 0, 1):
+        notes.note(runs[number], LibraryChanged(Path("runs.sqlite3"), f"disk full, run {number}", "free space"))
     for one in runs:
-        notes.note(one, LibraryChanged(Path("runs.sqlite3"), "disk full", "free space"))
-    notes.note(runs[0], LibraryChanged(Path("runs.sqlite3")))
+        notes.note(one, LibraryChanged(Path("runs.sqlite3")))
     full, writable = capsys.readouterr().err.splitlines()
-    assert full == "disk full free space"
+    assert full == "disk full, run 0 free space"
     assert "library" in writable
+
+
+def test_the_board_shows_the_odd_hosts_first_and_counts_the_rest(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    library = tmp_path / "runs.sqlite3"
+    with closing(Workstation(library, tmp_path / "hosts.toml")) as workstation:
+        begin(workstation, fleet_plan(numbered(MOST_ROWS + 5)))
+    call = partial(CliRunner().invoke, benchwright)
+    few = call(["--store", str(library), "fleet", "show"])
+    assert few.stdout.count("a") >= MOST_ROWS
+    assert f"a{MOST_ROWS + 5}" not in few.stdout
+    assert "5 more" in few.stderr
+    every = call(["--store", str(library), "fleet", "show", "--top", "100"])
+    assert f"a{MOST_ROWS + 5}" in every.stdout
+    assert "more" not in every.stderr
+
+
+def test_the_reason_of_an_earlier_failed_session_is_shown() -> None:
+    plan = fleet_plan(numbered(1), short_plan(sessions=2))
+    first, second = plan.host_runs()
+    runs = replace(first, state=HostRunState.FAILED, reason="refused"), replace(second, state=HostRunState.RUNNING)
+    study = FleetStudy("f1", "short", plan, "", counts={HostRunState.FAILED: 1, HostRunState.RUNNING: 1})
+    (row,) = board_of(study, runs, {}).rows
+    assert remark_of(row) == "session 1: refused"
 
 
 @pytest.fixture
