@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
 
-from app.cli.common import print_note
+from app.cli.common import FAILED, print_note
 from app.cli.progress import signals_handled
 from app.events import Event, LibraryChanged, RunEnded, State
 from app.fleet_study import FleetStudy, HostRun
+from app.library_location import Location
 from app.relay_asker import RelayAsker, RelayedQuestion
 from app.services import Workstation
 from app.session_text import moment_text
@@ -24,10 +25,11 @@ LOOK_EVERY = 0.5
 class StudyNotes:
     """Notes on standard error about the host-runs of a study that ended; called on their threads.
 
-    `quiet` leaves only problems of the library.
+    `quiet` leaves only problems of the `library`.
     """
 
-    def __init__(self, study: FleetStudy, host_runs: Sequence[HostRun], *, quiet: bool) -> None:
+    def __init__(self, study: FleetStudy, host_runs: Sequence[HostRun], library: Location, *, quiet: bool) -> None:
+        self._library = library
         self._study, self._quiet, self._lock = study, quiet, threading.Lock()
         self._ended = {one.number for one in host_runs if one.state.over}
         self._left = Counter(one.session for one in host_runs if not one.state.over)
@@ -41,17 +43,19 @@ class StudyNotes:
         with self._lock:
             match event:
                 case LibraryChanged():
-                    self._note_problem(one.number, event)
+                    self._note_problem(one, event)
                 case RunEnded() if not self._quiet:
                     self._note_end(one, event)
 
-    def _note_problem(self, number: int, event: LibraryChanged) -> None:
-        """Print the first of the problems of all host-runs, and when none has one any more."""
+    def _note_problem(self, one: HostRun, event: LibraryChanged) -> None:
+        """Print the first of the problems of all host-runs, and where a run is stored instead."""
         before = bool(self._unwritten)
-        (self._unwritten.add if event.problem else self._unwritten.discard)(number)
+        (self._unwritten.add if event.problem else self._unwritten.discard)(one.number)
         if event.problem and not before:
             print_note(f"{event.problem} {event.remedy}")
-        if before and not self._unwritten:
+        elif not event.problem and event.path != self._library:
+            print_note(f"{one.title} is stored in {event.path}.")
+        elif before and not self._unwritten:
             print_note("The library can be written again.")
 
     def _note_end(self, one: HostRun, event: RunEnded) -> None:
@@ -74,10 +78,13 @@ class StudyNotes:
 
 
 def carry_on(workstation: Workstation, study: str, asker: Asker, *, quiet: bool) -> None:
-    """Run a study until it is over or Ctrl+C stops it; questions are asked on this thread, one at a time."""
+    """Run a study until it is over or Ctrl+C stops it; questions are asked on this thread, one at a time.
+
+    Exits with status 1 if its library could not be written until the end: other files have its last runs then.
+    """
     inbox: queue.Queue[RelayedQuestion] = queue.Queue()
-    found = workstation.fleet_study(study)
-    notes = StudyNotes(found, workstation.host_runs(found.id), quiet=quiet)
+    found, library = workstation.fleet_study(study), workstation.library_location
+    notes = StudyNotes(found, workstation.host_runs(found.id), library, quiet=quiet)
     runner = workstation.fleet_runner(found.id, RelayAsker(asker, inbox.put), notes.note)
     thread = threading.Thread(target=runner.run, name=f"study {found.id}", daemon=True)
     with signals_handled(runner):
@@ -85,3 +92,6 @@ def carry_on(workstation: Workstation, study: str, asker: Asker, *, quiet: bool)
         while thread.is_alive():
             with suppress(queue.Empty):
                 inbox.get(timeout=LOOK_EVERY).ask()
+    if workstation.library_location != library:
+        print_note(f"The study is in {library}. Free space, then: benchwright fleet resume {found.id}")
+        raise SystemExit(FAILED)

@@ -22,6 +22,7 @@ from tests.app.fleet.studies import fleet_plan, numbered, short_plan
 from tests.lab_sshd import AnsweringAsker
 from tests.widgets.fleet_studies import begin
 
+LIBRARY = Path("runs.sqlite3")
 LATER = (datetime.now(UTC) + timedelta(hours=2)).isoformat(timespec="milliseconds")
 
 
@@ -29,7 +30,7 @@ def notes_of(sessions: int = 1, hosts: int = 2) -> tuple[StudyNotes, list[HostRu
     plan = fleet_plan(numbered(hosts), short_plan(sessions=sessions))
     runs = [replace(one, due=LATER if one.session > 1 else "", attempts=1) for one in plan.host_runs()]
     study = FleetStudy("f1", "short", plan, "", counts={HostRunState.WAITING: len(runs)})
-    return StudyNotes(study, runs, quiet=False), runs
+    return StudyNotes(study, runs, LIBRARY, quiet=False), runs
 
 
 def ended(state: State = State.DONE, reason: str = "") -> RunEnded:
@@ -59,12 +60,19 @@ def test_the_start_of_the_next_session_is_printed(capsys: pytest.CaptureFixture[
 def test_a_problem_of_the_library_is_printed_once(capsys: pytest.CaptureFixture[str]) -> None:
     notes, runs = notes_of()
     for number in (0, 1, 0, 1):
-        notes.note(runs[number], LibraryChanged(Path("runs.sqlite3"), f"disk full, run {number}", "free space"))
+        notes.note(runs[number], LibraryChanged(LIBRARY, f"disk full, run {number}", "free space"))
     for one in runs:
-        notes.note(one, LibraryChanged(Path("runs.sqlite3")))
+        notes.note(one, LibraryChanged(LIBRARY))
     full, writable = capsys.readouterr().err.splitlines()
     assert full == "disk full, run 0 free space"
     assert "library" in writable
+
+
+def test_a_run_that_is_stored_elsewhere_is_named_with_the_file(capsys: pytest.CaptureFixture[str]) -> None:
+    notes, runs = notes_of()
+    notes.note(runs[0], LibraryChanged(LIBRARY, "disk full", "free space"))
+    notes.note(runs[0], LibraryChanged(Path("saved.sqlite3")))
+    assert "saved.sqlite3" in capsys.readouterr().err
 
 
 def test_the_board_shows_the_odd_hosts_first_and_counts_the_rest(
