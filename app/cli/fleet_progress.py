@@ -2,7 +2,7 @@
 
 import queue
 import threading
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -32,7 +32,10 @@ class StudyNotes:
         self._library = library
         self._study, self._quiet, self._lock = study, quiet, threading.Lock()
         self._ended = {one.number for one in host_runs if one.state.over}
-        self._left = Counter(one.session for one in host_runs if not one.state.over)
+        self._left: dict[int, set[int]] = defaultdict(set)
+        for one in host_runs:
+            if not one.state.over:
+                self._left[one.session].add(one.number)
         self._due = {one.session: one.due for one in reversed(host_runs)}
         self._unwritten: set[int] = set()
         if self._left:
@@ -65,9 +68,10 @@ class StudyNotes:
         attempt = f", attempt {one.attempts} of {retries + 1}" if event.state is State.FAILED and retries else ""
         text = f"{one.title}{session}: {event.state}{attempt}. {event.reason}".rstrip(" .")
         print_note(f"{len(self._ended)}/{self._study.total}  {text}")
-        self._left[one.session] -= 1
-        if not self._left[one.session] and one.session + 1 in self._due:
+        left = self._left[one.session]
+        if left == {one.number} and one.session + 1 in self._due:
             self._announce(one.session + 1)
+        left.discard(one.number)
 
     def _announce(self, session: int) -> None:
         """Print when a later session starts."""
