@@ -11,7 +11,8 @@ from app.fleet_services import FleetServices
 from app.fleet_study import PREFIX, HostRunState
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
     from app.fleet.changes import FleetChanges
     from app.fleet.facts import LemonFact, SeparatingFact
@@ -20,8 +21,10 @@ if TYPE_CHECKING:
     from app.fleet.proposals import Proposals
     from app.fleet.results import FleetResults
     from app.fleet.sameness import GroupSameness
+    from app.fleet_study import HostRun
     from app.ranking.candidates import Price, RankingCriteria
     from app.ranking.ranking import Ranking
+    from app.sharing.sections import ReportSection
     from suites.facts import Facts
 
 
@@ -76,17 +79,19 @@ class FleetResultServices(FleetServices, ABC):
 
     def lemon_ticket(self, word: str, host: str, *, markdown: bool = False) -> str:
         """Return the ticket text for a lemon of a study. Raises FleetError for another instance."""
+        return self._ticket(self.fleet_results(word), host, markdown=markdown)
+
+    def _ticket(self, found: FleetResults, host: str, *, markdown: bool = False) -> str:
         from app.fleet.facts import differing_facts
         from app.fleet.lemon_ticket import lemon_ticket
         from app.fleet.study import FleetError
 
-        found = self.fleet_results(word)
         own = [one for one in found.search.outliers if one.host == host]
         if not any(one.is_worse for one in own):
             raise FleetError(f"{host} is no lemon of {found.study.id}.", "List them: benchwright fleet results")
         hosts = found.study.plan.groups.get(own[0].group, ())
         stated = found.study.plan.by_name[host].attributes
-        facts = differing_facts(host, self.fleet_facts(word, hosts))
+        facts = differing_facts(host, self.fleet_facts(found.study.id, hosts))
         return lemon_ticket(own, stated.texts(), facts, markdown=markdown)
 
     def outlier_facts(self, word: str, one: Lemon) -> list[LemonFact]:
@@ -101,6 +106,64 @@ class FleetResultServices(FleetServices, ABC):
         from app.fleet.changes import changes_since
 
         return changes_since(self.fleet_results(previous).metrics, self.fleet_results(current).metrics)
+
+    def fleet_sections(self, word: str, metrics: Sequence[str] = (), since: str = "") -> list[ReportSection]:
+        """Return the report of a study as an ordered list of sections, with the changes since the study `since`."""
+        from app.sharing.fleet_sections import ReportedStudy, fleet_sections
+
+        found = self.fleet_results(word, metrics)
+        study = found.study.id
+        host_runs = self.host_runs(study)
+        lemons = dict.fromkeys(one.host for one in found.search.lemons)
+        tickets = {host: self._ticket(found, host) for host in lemons}
+        changes = self.fleet_changes(since, study) if since else None
+        commands = self._commands_of(host_runs)
+        reported = ReportedStudy(found, host_runs, self.fleet_sameness(study), tickets, commands, changes, since)
+        return fleet_sections(reported)
+
+    def _commands_of(self, host_runs: Sequence[HostRun]) -> list[str]:
+        """Return the commands of the first run that is done, with its host; none without one."""
+        from app.sharing.run_content import command_lines
+
+        first = next((one for one in host_runs if one.state is HostRunState.DONE), None)
+        return [] if first is None else [f"# {first.title}", *command_lines(self.load(first.run))]
+
+    def export_fleet_report(
+        self, word: str, files: Sequence[tuple[str, Path]], metrics: Sequence[str] = (), since: str = ""
+    ) -> list[Path]:
+        """Write the report of a study to files, each with its format, html, markdown or pdf; return them.
+
+        Nothing in it is redacted: it names the instances. Raises WriteError.
+        """
+        from app.output import write_whole
+        from app.sharing.html_report import html_report, sharing_text
+        from app.sharing.section_texts import sections_markdown, sections_sheet
+
+        sections, title = self.fleet_sections(word, metrics, since), self.fleet_study(word).name
+        footer = sharing_text(redacted=False)
+        makers: Mapping[str, Callable[[], bytes]] = {
+            "html": lambda: html_report((), {}, b"", redacted=False, title=title, sections=sections),
+            "markdown": lambda: sections_markdown(title, sections, footer).encode("utf-8", "replace"),
+            "pdf": lambda: sections_sheet(title, sections, footer).drawn("pdf"),
+        }
+        return [write_whole(path, makers[kind]()) for kind, path in files]
+
+    def sessions_of_groups(self, selector: str) -> Mapping[str, Mapping[int, str]]:
+        """Return for each group of ``fleet:STUDY``, or of ``fleet:STUDY:GROUP``, a selector of each session.
+
+        It names the done runs of the hosts. Empty for another selector. Raises StoreError for an unknown study.
+        """
+        name, _, chosen = selector.removeprefix(PREFIX).partition(":")
+        if not selector.startswith(PREFIX) or set(f"{name}{chosen}") & set("@:,"):
+            return {}
+        study = self._store.find_fleet_study(name)
+        if chosen and chosen not in study.plan.groups:
+            return {}
+        found: dict[str, dict[int, list[str]]] = {}
+        for one in self._store.host_runs_of(study.id):
+            if one.state is HostRunState.DONE and chosen in {"", one.group}:
+                found.setdefault(one.group, {}).setdefault(one.session, []).append(one.run)
+        return {group: {session: ",".join(runs) for session, runs in each.items()} for group, each in found.items()}
 
     def rank(self, selectors: Sequence[str], criteria: RankingCriteria) -> Ranking:
         """Rank runs, groups and baselines by `criteria`; a whole study by its groups, with the prices of its hosts."""

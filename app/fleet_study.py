@@ -217,10 +217,13 @@ class FleetPlan:
                 yield HostRun(number, session, names[0], self.by_name[names[0]].group, peer)
 
     def unpaired(self) -> int:
-        """Return how many hosts have no partner in a session of PAIRS: one in each group of odd size."""
-        if self.topology is not Topology.PAIRS or not self.network_steps:
+        """Return how many hosts have no partner in a session: one in each group of odd size, or the only fixed peer."""
+        if not self.network_steps:
             return 0
-        return sum(len(names) % 2 for names in self.groups.values())
+        if self.topology is Topology.PAIRS:
+            return sum(len(names) % 2 for names in self.groups.values())
+        peers = {str(step.peer) for step in self.network_steps}
+        return sum({host.name} == peers for host in self.hosts) if self.topology is Topology.FIXED else 0
 
     def _session(self, session: int) -> Sequence[tuple[str, ...]]:
         by_group = [
@@ -333,6 +336,9 @@ def _check_pairs(plan: FleetPlan) -> None:
             raise PlanError(f"The group {single} has one host: no pair.", "Add a host to it, or leave it out.")
     elif lonely := next((step for step in plan.network_steps if step.peer is None), None):
         raise PlanError(f"{lonely.name} needs a peer.", "Choose pairs or a mesh, or set the peer of the step.")
+    elif not plan.solo_steps and plan.unpaired() == len(plan.hosts):
+        peer = plan.hosts[0].name
+        raise PlanError(f"{peer} is the peer of the network test, and the only host.", "Add another host.")
 
 
 def _number_of_host_runs(plan: FleetPlan) -> int:

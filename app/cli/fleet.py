@@ -1,16 +1,12 @@
 """benchwright fleet: estimate, run, show and change studies of many hosts."""
 
-import queue
-import shlex
-import threading
 from collections import defaultdict
 from collections.abc import Sequence
-from contextlib import suppress
 
 import click
 
 from app.cli.common import (
-    FAILED,
+    Whole,
     json_option,
     json_verb,
     pass_workstation,
@@ -21,32 +17,23 @@ from app.cli.common import (
     report_errors,
     verb,
 )
-from app.cli.fleet_plan import plans_fleet
-from app.cli.fleet_results import propose, results, sameness, ticket
+from app.cli.fleet_board import MOST_ROWS, print_study, worker_command
+from app.cli.fleet_options import plans_fleet
+from app.cli.fleet_progress import carry_on
+from app.cli.fleet_results import propose, report, results, sameness, ticket
 from app.cli.host_keys import accept_option, trusting_asker
-from app.cli.progress import signals_handled
 from app.cli.prompts import TerminalAsker, agrees, with_asker
-from app.events import Event, RunEnded
-from app.fleet.board import BoardRow, off_text, study_state
+from app.fleet.board import study_state
 from app.fleet.estimate import estimate_lines
-from app.fleet.fleet_json import board_to_json, estimate_to_json, study_to_json
-from app.fleet_study import (
-    FleetPlan,
-    FleetStudy,
-    HostRun,
-    HostRunState,
-)
-from app.relay_asker import RelayAsker, RelayedQuestion
+from app.fleet.fleet_json import estimate_to_json, study_to_json
+from app.fleet_study import MOST_HOST_RUNS, FleetPlan, FleetStudy, HostRun, HostRunState
 from app.services import Workstation
 from app.store.errors import listed
 from remote.questions import Asker
-from suites.quantities import count_text, figure_text
+from suites.quantities import count_text
 
 _MOST_NAMED = 5
 """Hosts of a worker that are named."""
-
-LOOK_EVERY = 0.5
-"""Seconds between looks at the questions of host-runs."""
 
 
 @click.group(invoke_without_command=True)
@@ -106,7 +93,8 @@ def run(
 ) -> None:
     """Run PLAN on every host of each GROUP: a group, host, pattern or KEY=VALUE of the inventory.
 
-    A host that fails never ends the others. Ctrl+C stops what is under way; “fleet resume” continues.
+    A host that fails never ends the others. Ctrl+C stops what is under way, a closed terminal detaches it; “fleet
+    resume” continues. The exit status is 1 if a host-run failed, or if the study is not over.
     """
     if not as_json:
         for line in estimate_lines(workstation.fleet_estimate(plan)):
@@ -119,7 +107,7 @@ def run(
     print_note(f"Study {study.id}")
     if not by_workers:
         carry_on(workstation, study.id, trusting, quiet=as_json)
-    print_study(workstation, study.id, as_json=as_json)
+    print_study(workstation, study.id, as_json=as_json, carried=True)
 
 
 def _every_host(plan: FleetPlan) -> list[str]:
@@ -139,94 +127,16 @@ def resume(workstation: Workstation, study: str, asker: TerminalAsker, *, accept
     if not found.by_workers:
         trusting = trusting_asker(workstation, _every_host(found.plan), asker, accept=accept_new)
         carry_on(workstation, found.id, trusting, quiet=as_json)
-    print_study(workstation, found.id, as_json=as_json)
-
-
-class _StudyEvents:
-    """Notes on standard error about the host-runs that ended; called on their threads."""
-
-    def __init__(self, study: FleetStudy, *, quiet: bool) -> None:
-        self._quiet, self._lock = quiet, threading.Lock()
-        self._total, self._sessions = study.total, study.plan.sessions
-        self._ended = sum(count for state, count in study.counts.items() if state.over)
-
-    def note(self, one: HostRun, event: Event) -> None:
-        """Print the end of a run with the number of those that ended."""
-        if isinstance(event, RunEnded):
-            with self._lock:
-                self._ended += 1
-                session = f", session {one.session}" if self._sessions > 1 else ""
-                text = f"{self._ended}/{self._total}  {one.title}{session}: {event.state}. {event.reason}".rstrip(" .")
-                if not self._quiet:
-                    print_note(text)
-
-
-def carry_on(workstation: Workstation, study: str, asker: Asker, *, quiet: bool) -> None:
-    """Run a study until it is over or Ctrl+C stops it; questions are asked on this thread, one at a time."""
-    inbox: queue.Queue[RelayedQuestion] = queue.Queue()
-    notes = _StudyEvents(workstation.fleet_study(study), quiet=quiet)
-    runner = workstation.fleet_runner(study, RelayAsker(asker, inbox.put), notes.note)
-    thread = threading.Thread(target=runner.run, name=f"study {study}", daemon=True)
-    with signals_handled(runner):
-        thread.start()
-        while thread.is_alive():
-            with suppress(queue.Empty):
-                inbox.get(timeout=LOOK_EVERY).ask()
-
-
-def print_study(workstation: Workstation, study: str, *, as_json: bool) -> None:
-    """Print the board of a study; exit with status 1 if a host-run failed."""
-    board = workstation.fleet_board(study)
-    if as_json:
-        print_json(board_to_json(board))
-    else:
-        click.echo(plain(f"Study {board.study.id}, {board.study.name}: {study_state(board.study)}"))
-        if board.figure is not None:
-            click.echo(plain(f"Values: {board.figure_text}"))
-        metric = None if board.figure is None else board.figure[1]
-        rows = [
-            [
-                row.title,
-                row.group,
-                _states(row),
-                "" if row.value is None or metric is None else figure_text(metric, row.value),
-                off_text(row),
-                row.doing or row.finding,
-            ]
-            for row in board.rows
-        ]
-        print_table(["Host", "Group", "Sessions", "Median", "Off", "Remark"], rows, right=[3, 4])
-    if board.study.by_workers and not board.study.over and not workstation.workers_alive():
-        print_note(f"No worker takes host-runs. Start one: {_worker_command(workstation)}")
-    if board.study.counts.get(HostRunState.FAILED):
-        raise SystemExit(FAILED)
-
-
-def _worker_command(workstation: Workstation) -> str:
-    return f"benchwright --store {shlex.quote(str(workstation.library_location))} worker"
-
-
-_MARKS = {
-    HostRunState.WAITING: "·",
-    HostRunState.READY: "·",
-    HostRunState.RUNNING: "▸",
-    HostRunState.DONE: "✓",
-    HostRunState.FAILED: "✗",
-    HostRunState.SKIPPED: "–",
-}
-
-
-def _states(row: BoardRow) -> str:
-    """Return the state of each session: ``✓✓▸·``."""
-    return "".join(_MARKS[one.state] for one in row.host_runs)
+    print_study(workstation, found.id, as_json=as_json, carried=True)
 
 
 @fleet.command("show")
 @click.argument("study", default="last")
+@click.option("--top", type=Whole(1, MOST_HOST_RUNS), default=MOST_ROWS, show_default=True, help="Rows to print.")
 @json_verb("fleet-board")
-def show(workstation: Workstation, study: str, *, as_json: bool) -> None:
+def show(workstation: Workstation, study: str, top: int, *, as_json: bool) -> None:
     """Show the board of STUDY: each host with its state and values, the odd ones first."""
-    print_study(workstation, study, as_json=as_json)
+    print_study(workstation, study, as_json=as_json, top=top)
 
 
 @fleet.command("workers")
@@ -242,7 +152,7 @@ def workers(workstation: Workstation, study: str) -> None:
         rows = [[name, str(len(titles)), listed(titles, _MOST_NAMED)] for name, titles in sorted(carried.items())]
         print_table(["Worker", "Host-runs", "Hosts"], rows, right=[1])
     alive = workstation.workers_alive()
-    print_note(f"{count_text(alive, 'worker')} alive. Start more: {_worker_command(workstation)}")
+    print_note(f"{count_text(alive, 'worker')} alive. Start more: {worker_command(workstation)}")
 
 
 @fleet.command("pause")
@@ -264,13 +174,16 @@ def end(workstation: Workstation, study: str, *, stop: bool) -> None:
     print_note(f"Ended: {found.id}, {study_state(found)}")
 
 
+TO_RUN = "to run again"
+
+
 @fleet.command("retry")
 @click.argument("study")
 @click.argument("hosts", metavar="[HOST]…", nargs=-1)
 @verb
 def retry(workstation: Workstation, study: str, hosts: tuple[str, ...]) -> None:
     """Let the failed host-runs of STUDY wait again, those of each HOST also if they were skipped."""
-    _print_changed(workstation, study, workstation.retry_host_runs(study, hosts), "to run again")
+    _print_changed(workstation, study, workstation.retry_host_runs(study, hosts), TO_RUN)
 
 
 @fleet.command("skip")
@@ -305,9 +218,11 @@ def _print_changed(workstation: Workstation, study: str, changed: Sequence[HostR
     found = workstation.fleet_study(study)
     hosts = {host for one in changed for host in one.hosts}
     print_note(f"{count_text(len(changed), 'host-run')} of {count_text(len(hosts), 'host')} {how}")
+    if not changed and found.counts.get(HostRunState.SKIPPED) and how == TO_RUN:
+        print_note("Skipped host-runs run again by the names of their hosts: see benchwright fleet retry --help")
     if changed and found.ended is None and not found.by_workers:
         print_note(f"Run them with: benchwright fleet resume {found.id}, unless it is under way")
 
 
-for command in (results, sameness, ticket, propose):
+for command in (results, report, sameness, ticket, propose):
     fleet.add_command(command)

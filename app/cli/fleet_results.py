@@ -1,35 +1,50 @@
-"""benchwright fleet results, sameness, ticket, propose: what studies found."""
+"""benchwright fleet results, report, sameness, ticket, propose: what studies found."""
 
 from functools import partial
+from pathlib import Path
 
 import click
 
-from app.cli.common import PERCENT, Whole, json_verb, plain, print_file, print_json, verb
+from app.cli.common import PERCENT, Whole, json_verb, plain, print_file, print_json, print_note, verb
 from app.cli.sameness import print_sameness
 from app.cli.studies import Study, study
+from app.export import write_csv
 from app.fleet.board import study_state
+from app.fleet.changes import changes_lines
 from app.fleet.planner import FleetGoal, FleetRequest
 from app.fleet.proposals import MOST_INSTANCES
 from app.fleet.results import results_lines
 from app.fleet.results_json import proposals_to_json, results_to_json
 from app.fleet.sameness_report import sameness_to_json
+from app.fleet.trial_rows import TRIAL_COLUMNS, trial_rows
 from app.sample_size.designs import DesignLimits
 from app.services import Workstation
+from app.verb_results import WrittenFiles
+from suites.errors import BenchwrightError
+
+_metrics = click.option(
+    "--metric", "metrics", multiple=True, metavar="NAME", help="Include this metric of each step; repeatable."
+)
+_since = click.option("--since", default="", metavar="STUDY", help="Show what changed since this study.")
 
 
 @click.command("results")
 @click.argument("name", metavar="STUDY", default="last")
-@click.option(
-    "--metric", "metrics", multiple=True, metavar="NAME", help="Include this metric of each step; repeatable."
+@_metrics
+@_since
+@study(
+    "fleet-results",
+    csv="Write every trial with its host, group, session and run to this file.",
+    png="Write the strips of groups and instances to this file.",
 )
-@study("fleet-results", png="Write the strips of groups and instances to this file.")
-def results(workstation: Workstation, name: str, metrics: tuple[str, ...]) -> Study:
+def results(workstation: Workstation, name: str, metrics: tuple[str, ...], since: str) -> Study:
     """Show what STUDY found: variance by level (trial, session, instance, type), and lemons.
 
     A lemon is an instance that is slower, or varies more, than the others of its group. Rank the groups with
     “benchwright best fleet:STUDY --metric NAME”, compare them with “benchwright compare fleet:STUDY:GROUP …”.
     """
     found = workstation.fleet_results(name, metrics)
+    changes = workstation.fleet_changes(since, found.study.id) if since else None
 
     def show() -> None:
         click.echo(plain(f"Study {found.study.id}, {found.study.name}: {study_state(found.study)}"))
@@ -38,8 +53,47 @@ def results(workstation: Workstation, name: str, metrics: tuple[str, ...]) -> St
         for one in found.search.populations:
             for fact in workstation.population_facts(name, one):
                 click.echo(plain(f"{one.group}, {fact.text}"))
+        if changes is not None:
+            click.echo(plain(f"Changes since {since}"))
+            for line in changes_lines(changes):
+                click.echo(plain(f"  {line}"))
 
-    return Study(show, partial(results_to_json, found), charts=found.charts)
+    def write(path: Path) -> None:
+        write_csv(trial_rows(found, workstation.host_runs(found.study.id)), TRIAL_COLUMNS, path)
+
+    return Study(show, partial(results_to_json, found), write, found.charts)
+
+
+@click.command("report")
+@click.argument("name", metavar="STUDY", default="last")
+@_metrics
+@_since
+@click.option("--html", type=click.Path(path_type=Path), help="HTML with the strips, in one file.")
+@click.option("--markdown", type=click.Path(path_type=Path), help="Markdown, without the strips.")
+@click.option("--pdf", type=click.Path(path_type=Path), help="PDF with the strips.")
+@json_verb("files")
+def report(
+    workstation: Workstation,
+    name: str,
+    metrics: tuple[str, ...],
+    since: str,
+    *,
+    as_json: bool,
+    **paths: Path | None,
+) -> None:
+    """Write the report of STUDY: groups, variance by level, strips, lemons with tickets, sameness, and every run.
+
+    It names the hosts: nothing in it is redacted.
+    """
+    given = [(kind, path) for kind, path in paths.items() if path is not None]
+    if not given:
+        raise BenchwrightError("No output file given.", "Add --html, --markdown or --pdf with a FILE.")
+    written = workstation.export_fleet_report(name, given, metrics, since)
+    if as_json:
+        print_json(WrittenFiles(files=[str(path) for path in written]))
+        return
+    for path in written:
+        print_note(f"Wrote {path}.")
 
 
 @click.command("sameness")

@@ -5,11 +5,13 @@ import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NoReturn
 
 import click
 
 from app.centres import CONFIDENCE
 from app.cli.common import FAILED, Whole, json_verb, plain, print_error, print_json, print_note
+from app.cli.gate_studies import of_studies
 from app.cli.progress import busy_options
 from app.cli.prompts import TerminalAsker, agrees, with_asker
 from app.cli.runs import measure
@@ -97,6 +99,9 @@ def gate(
 ) -> None:
     """Run PLAN and fail if it is worse than a baseline.
 
+    With --run fleet:STUDY --against fleet:STUDY, each group is compared with that of the earlier study; its sessions
+    are the runs.
+
     Exit status: 0 all conditions pass, 1 a regression is shown by two runs, 2 invalid input or
     a baseline of other tests, 3 undecided: too few
     trials, a doubtful or invalid result, a run that is not done, or a gate that ended before its outcome.
@@ -106,23 +111,30 @@ def gate(
     for path in (junit, markdown):
         if path is not None:
             make_folder(path.parent, "Choose another path.")  # fail before the measurement, not after
-    baseline = _usable(workstation.joined_record(against), against)
     with _undecided_at_an_end(runs := list[str]()):
-        if file is None:
-            found = _of_stored(workstation, against, baseline, texts, stored)
-        else:
-            workstation.check_writable()
-            plan = workstation.load_plan(file)
-            plan = on_hosts(plan, hosts) if hosts else plan
-            check_same_suite(plan, baseline.plan, against)
-            conditions = parse_conditions(texts, plan.steps)
-            gate_runs = _GateRuns(workstation, against, baseline, conditions, trials, runs)
-            found = gate_runs.run(plan, most, asker, busy, quiet=as_json)
-        if as_json:
-            print_json(gate_to_json(found))
-        else:
-            for line in gate_lines(found):
-                click.echo(plain(line))
+        found = of_studies(workstation, against, texts, stored)
+        if found is None:
+            baseline = _usable(workstation.joined_record(against), against)
+            if file is None:
+                found = _of_stored(workstation, against, baseline, texts, stored)
+            else:
+                workstation.check_writable()
+                plan = workstation.load_plan(file)
+                plan = on_hosts(plan, hosts) if hosts else plan
+                check_same_suite(plan, baseline.plan, against)
+                conditions = parse_conditions(texts, plan.steps)
+                gate_runs = _GateRuns(workstation, against, baseline, conditions, trials, runs)
+                found = gate_runs.run(plan, most, asker, busy, quiet=as_json)
+    _finish(found, junit, markdown, as_json=as_json)
+
+
+def _finish(found: GateResult, junit: Path | None, markdown: Path | None, *, as_json: bool) -> NoReturn:
+    """Print the outcome, write its reports, and exit with its status."""
+    if as_json:
+        print_json(gate_to_json(found))
+    else:
+        for line in gate_lines(found):
+            click.echo(plain(line))
     written = all([_write(junit, gate_junit(found)), _write(markdown, gate_markdown(found))])
     raise SystemExit(_EXIT[found.outcome] or (0 if written else UNDECIDED))
 

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -17,6 +18,7 @@ from app.cli.common import (
     plain,
     print_error,
     print_json,
+    print_note,
     print_table,
     report_errors,
     show_part,
@@ -24,6 +26,8 @@ from app.cli.common import (
 )
 from app.cli.host_maintenance import cloud_limits, install_tools, leftovers, restore, show_log
 from app.cli.prompts import TerminalAsker, with_asker
+from app.fleet.host_selection import selected_once
+from app.fleet.inventory import InventoryError
 from app.formats import facts_to_json
 from app.hosts.facts_rows import compared_facts
 from app.hosts.host_lines import host_lines
@@ -34,6 +38,10 @@ from remote.errors import ConnectOutcome
 from remote.questions import Asker
 from suites.errors import BenchwrightError
 from suites.facts import Facts
+from suites.quantities import count_text, listed
+
+MOST_NAMED = 5
+"""Hosts that a question names."""
 
 
 @click.group(invoke_without_command=True)
@@ -101,11 +109,24 @@ def add_hosts(
 
 
 @hosts.command("remove")
-@click.argument("name")
+@click.argument("words", nargs=-1, required=True, metavar="HOST…")
+@click.option("--yes", is_flag=True, help="Remove the hosts of a group or pattern without confirmation.")
 @verb
-def remove_host(workstation: Workstation, name: str) -> None:
-    """Remove the saved host NAME; its runs stay."""
-    workstation.remove_host(name)
+def remove_hosts(workstation: Workstation, words: tuple[str, ...], *, yes: bool) -> None:
+    """Remove each saved HOST: a host, group, pattern or KEY=VALUE of the inventory. Runs stay."""
+    saved = {entry.name for entry in workstation.hosts() if entry.origin is Origin.SAVED}
+    names: Sequence[str] = words
+    if not saved.issuperset(words):
+        chosen = selected_once(words, workstation.hosts(), workstation.inventory.read())
+        names = [name for name in chosen if name in saved] or words
+        if not yes and saved.issuperset(names):
+            if not sys.stdin.isatty():
+                raise InventoryError("Nothing was removed: no terminal to confirm on.", "Pass --yes.")
+            click.confirm(plain(f"Remove {listed(names, MOST_NAMED)}"), abort=True, err=True)
+    for name in dict.fromkeys(names):
+        workstation.remove_host(name)
+    if len(names) > 1:
+        print_note(f"Removed {count_text(len(names), 'host')}.")
 
 
 @hosts.command("test")

@@ -102,7 +102,8 @@ def import_hosts(
     """Save the hosts in FILE with their attributes and groups.
 
     FILE is the output of ansible-inventory --list, aws ec2 describe-instances, gcloud compute instances list
-    --format=json, az vm list --show-details or terraform output -json, or a CSV table with a header row.
+    --format=json, az vm list --show-details, terraform output -json or terraform show -json, or a CSV table with a
+    header row.
     """
     recognised, found = _read(file, None if source is None else Source(source), private=private)
     preview = workstation.preview_import(found, ImportOptions(**options))

@@ -48,6 +48,7 @@ from app.plans.presets import preset_names
 from app.plans.totals import totals, totals_text
 from app.plans.tuning import Tuning
 from app.plans.validation import validate
+from app.plans.variation import varied
 from app.services import Workstation
 from app.verb_results import FINDINGS_FORMAT, CheckedKeys
 from remote.local_file import read_bounded
@@ -99,6 +100,13 @@ plan.add_command(list_presets)
     help="Set a parameter of a step, or of all steps of a suite, as in fio.block_size=16k; or a place on one host, as "
     "in directory@db-1=/srv. Repeatable.",
 )
+@click.option(
+    "--vary",
+    "variations",
+    multiple=True,
+    metavar="[STEP.]NAME=VALUE,VALUE",
+    help="Make a step for each value, as in fio.block_size=4k,64k; several options: for each combination. Repeatable.",
+)
 @click.option("--peer", metavar="HOST", help="The host that runs the server end of network tests.")
 @repeats
 @tunes
@@ -130,6 +138,7 @@ def new_plan(
     suites: tuple[str, ...],
     fio_jobs: tuple[Path, ...],
     settings: tuple[str, ...],
+    variations: tuple[str, ...],
     peer: str | None,
     options: RepetitionOptions,
     tuning: Tuning,
@@ -167,8 +176,8 @@ def new_plan(
         seen = seen_in_order(options.order or Order.BLOCK, hosts, facts)
         made = workstation.new_plan(hosts, suites, seen, name or NEW_PLAN)
     made = replace(options.of(made), question=question, tuning=tuning)
-    made = replace(made, goals=made.goals + goals_of(SEPARATOR.join(goals), made.steps))
-    made = validate(_with_settings(_with_peer(with_fio_jobs(made, fio_jobs), peer), settings))
+    made = varied(_with_settings(_with_peer(with_fio_jobs(made, fio_jobs), peer), settings), variations)
+    made = validate(replace(made, goals=made.goals + goals_of(SEPARATOR.join(goals), made.steps)))
     made = replace(made, name=automatic_name_of(made)) if made.name == NEW_PLAN else made
     workstation.consents.remember_made(made)
     _write_plan(workstation, made, output, as_json=as_json)

@@ -3,7 +3,7 @@
 import math
 import re
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -233,22 +233,46 @@ def answers_of(
     result in doubt, of the run or of the baseline, answers nothing, nor does one that is `incomplete`, for
     this reason. `look` is the confidence level of the intervals of a run that stopped at its verdict (look_level).
     """
-    run = comparison.runs[-1].id
+    return answers_of_groups(conditions, {"": comparison}, comparison.runs[-1].id, incomplete=incomplete, look=look)
+
+
+def answers_of_groups(
+    conditions: Sequence[Condition],
+    groups: Mapping[str, Comparison],
+    run: str,
+    *,
+    incomplete: str = "",
+    look: float = 0.0,
+) -> tuple[ConditionAnswer, ...]:
+    """Return the answers of `run` as answers_of() does, one for each of several groups of hosts.
+
+    Holm's correction is over all groups. A group with a name is answered as a whole, not for each of its hosts.
+    """
     cells: list[_Cell] = []
     missing: list[ConditionAnswer] = []
     for condition in conditions:
-        rows = [
-            row
-            for row in comparison.rows
+        found = [
+            _cell(condition, row, incomplete, look)
+            for group, comparison in groups.items()
+            for row in _rows_of(comparison, group)
             if row.metric.name == condition.metric and condition.step in {None, own_step(row)}
         ]
-        cells += [_cell(condition, row, incomplete, look) for row in rows]
-        if not rows:
+        cells += found
+        if not found:
             why = incomplete or "not measured"
             missing.append(ConditionAnswer(condition, "", "", (), GateOutcome.UNDECIDED, run, condition.metric, why))
     corrected = iter(holm([cell.estimate.p for cell in cells if cell.estimate.p is not None]))
-    found = [_answer(cell, None if cell.estimate.p is None else next(corrected), run) for cell in cells]
-    return (*found, *missing)
+    answers = [_answer(cell, None if cell.estimate.p is None else next(corrected), run) for cell in cells]
+    return (*answers, *missing)
+
+
+def _rows_of(comparison: Comparison, group: str) -> list[ComparisonRow]:
+    """Return the rows of a comparison; of a group with a name only those of all its hosts, with its name."""
+    if not group:
+        return list(comparison.rows)
+    hosts = {host for one in comparison.runs for host in one.hosts}
+    whole = [row for row in comparison.rows if row.host not in hosts] or comparison.rows
+    return [replace(row, host=f"{group} ({row.host})") for row in whole]
 
 
 def own_step(row: ComparisonRow) -> str:

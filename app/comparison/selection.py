@@ -16,7 +16,7 @@ from app.comparison.selectors import choose
 from app.distributions.distribution import Distribution
 from app.events import State
 from app.fleet_study import PREFIX as FLEET
-from app.fleet_study import HostRunState
+from app.fleet_study import FleetStudy, HostRunState
 from app.records import PREFIX, Band, RunRecord, SampleSeries
 from app.sample_statistics import WithinTrials
 from app.session_series import PREFIX as SERIES
@@ -24,6 +24,17 @@ from app.store.errors import StoreError
 from app.store.store import Store
 from app.verdict.stored import loading_judged
 from suites.vocab import Sample
+
+
+def _check_marks(study: FleetStudy, marks: str, chosen: str) -> None:
+    """Raise CompareError for a mark that is neither a group nor a step of a study, or no host of it."""
+    groups, steps = study.plan.groups, [step.name for step in study.plan.plan.steps]
+    hosts = {*study.plan.by_name}
+    if marks.startswith(":") and not any(f":{name}" == marks[: len(name) + 1] for name in (*groups, *steps)):
+        names = f"Groups: {', '.join(groups)[:200]}. Steps: {', '.join(steps)[:200]}."
+        raise CompareError(f"{study.id} has no group or step “{chosen[:60]}”.", names)
+    if marks.startswith("@") and chosen not in hosts:
+        raise CompareError(f"{study.id} has no host “{chosen[:60]}”.", "List them: benchwright fleet show")
 
 
 def _cut(word: str) -> tuple[str, str]:
@@ -104,6 +115,7 @@ class RunSelection:
         study = self._store.find_fleet_study(name)
         done = [one for one in self._store.host_runs_of(study.id) if one.state is HostRunState.DONE]
         chosen, rest = _cut(marks[1:])
+        _check_marks(study, marks, chosen)
         if marks.startswith(":") and chosen in study.plan.groups:
             done, marks = [one for one in done if one.group == chosen], rest
         elif marks.startswith("@"):

@@ -19,7 +19,8 @@ class FleetEstimate:
 
     `session` is the time of one session, `whole` until the end of the last. `measured` is the price of the hours in
     which hosts are measured, by currency, `kept` that of hosts which run from the start of the study to its end.
-    `unpriced` hosts have no price. `open`: some step has no known duration, so that times are lower bounds.
+    `unpriced` hosts have no price. `open`: some step has no known duration, so that times are lower bounds; `unknown`
+    names the volumes that are lower bounds, ``written`` and ``network``.
     """
 
     hosts: int
@@ -36,6 +37,7 @@ class FleetEstimate:
     unpriced: int = 0
     open: bool = False
     resting: int = 0
+    unknown: tuple[str, ...] = ()
 
 
 def estimate_of(plan: FleetPlan, totals_of: Callable[[HostRun], Totals]) -> FleetEstimate:
@@ -70,6 +72,7 @@ def estimate_of(plan: FleetPlan, totals_of: Callable[[HostRun], Totals]) -> Flee
         unpriced=sum(host.attributes.price is None for host in plan.hosts),
         open=any("duration" in one.open for one in known.values()),
         resting=plan.unpaired(),
+        unknown=tuple(sorted({name for one in known.values() for name in one.open} - {"duration"})),
     )
 
 
@@ -105,23 +108,34 @@ def estimate_lines(found: FleetEstimate) -> list[str]:
         f"Time: {at_least}{duration_text(found.whole)}{each}",
         f"Cost: {_cost_text(found)}",
     ]
-    if found.written:
-        lines.append(f"Written: {quantity(found.written)}")
-    if found.network:
-        across = f", {count_text(found.across_zones, 'host-run')} between zones" if found.across_zones else ""
-        lines.append(f"Network: {quantity(found.network)}{across}")
+    lines += [f"Written: {text}" for text in _volume_texts(found, "written", found.written)]
+    across = f", {count_text(found.across_zones, 'host-run')} between zones" if found.across_zones else ""
+    lines += [f"Network: {text}{across}" for text in _volume_texts(found, "network", found.network)]
     if found.resting:
         lines.append(f"Without a partner in each session: {count_text(found.resting, 'host')}")
     return lines
 
 
+def _volume_texts(found: FleetEstimate, name: str, size: int) -> list[str]:
+    """Return a volume; none if nothing is written or sent."""
+    if name in found.unknown:
+        return [f"at least {quantity(size)}" if size else "unknown volume"]
+    return [quantity(size)] if size else []
+
+
 def _cost_text(found: FleetEstimate) -> str:
     if not found.measured:
         return "unknown: no host has a price (benchwright inventory set --price)"
-    parts = [
-        f"{found.measured[currency]:.2f} {currency}".rstrip()
-        + f" for the hours measured, {found.kept[currency]:.2f} if the hosts run from start to end"
-        for currency in sorted(found.measured)
-    ]
+    measured, kept = _prices(found.measured), _prices(found.kept)
     missing = f"; {count_text(found.unpriced, 'host')} without a price" if found.unpriced else ""
-    return f"{' and '.join(parts)}{missing}"
+    return f"{measured} for the hours measured, {kept} if the hosts run from start to end{missing}"
+
+
+def _prices(amounts: Mapping[str, float]) -> str:
+    """Return amounts by currency: ``0.14 EUR and 0.0031 USD``."""
+    return " and ".join(f"{_price(amounts[currency])} {currency}".rstrip() for currency in sorted(amounts))
+
+
+def _price(amount: float) -> str:
+    """Return an amount to the hundredth, or with two digits if it is less than a tenth."""
+    return f"{amount:.2f}" if amount >= 0.1 or not amount else f"{float(f'{amount:.2g}'):f}".rstrip("0")

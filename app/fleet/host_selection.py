@@ -71,7 +71,8 @@ def _split(keys: Sequence[str], words: Sequence[str], choice: "_Choice") -> Mapp
     """Return a group for each value of an attribute of the selected hosts; those without one are ``no KEY``."""
     key = keys[0]
     if len(keys) > 1 or key not in ATTRIBUTES:
-        raise InventoryError(f"“{_BY}={key[:40]}” does not name one attribute.", f"Use {_BY}= {_keys()}.")
+        fault = "Hosts are grouped by one attribute" if len(keys) > 1 else f"“{key[:40]}” is not an attribute"
+        raise InventoryError(f"{fault}.", f"Write {_BY}=KEY once; KEY is one of {_keys()}.")
     if named := next((word for word in words if _NAMED in word), None):
         raise InventoryError(f"“{named[:60]}” names a group that {_BY}={key} splits.", "Use one of them.")
     groups: dict[str, list[str]] = {}

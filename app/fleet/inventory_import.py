@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 
 from app.fleet.inventory import Inventory, checked_group
-from app.fleet.inventory_sources.found import FoundHost, FoundInventory
+from app.fleet.inventory_sources.found import FoundHost, FoundInventory, check_connection, reached_by
 from app.host_attributes import HostAttributes
 from app.hosts.hosts import HostEntry, Origin, ssh_address
 
@@ -68,14 +68,27 @@ def import_preview(
 ) -> ImportPreview:
     """Return what an import of `found` changes. Attributes that are stated already stay unless it states others.
 
-    A host of ~/.ssh/config gets attributes only. Raises InventoryError for an invalid group.
+    A host of ~/.ssh/config gets attributes only. Raises InventoryError for an invalid option.
     """
+    check_connection(options.user, options.identity_file, options.jump)
     if options.group:
         checked_group(options.group)
     known = {entry.name: entry for entry in entries}
+    reached = {reached_by(entry): entry.name for entry in known.values()}
     owners = {one.instance_id: host for host, one in inventory.attributes.items() if one.instance_id and host in known}
     hosts = tuple(_imported(_completed(one, options), known, inventory, owners, options) for one in found.hosts)
-    return ImportPreview(hosts, found.notes)
+    return ImportPreview(
+        tuple(_with_name_note(one, each, reached) for one, each in zip(hosts, found.hosts, strict=True)), found.notes
+    )
+
+
+def _with_name_note(one: ImportedHost, found: FoundHost, reached: Mapping[tuple[object, ...], str]) -> ImportedHost:
+    """Return a new host with its name in the source, and a known host of the same address."""
+    if one.action is not ImportAction.ADDED:
+        return one
+    known = reached.get(reached_by(one.entry), "")
+    notes = (one.note, found.note, f"same address as {known}" if known else "")
+    return replace(one, note="; ".join(filter(None, notes)))
 
 
 def _completed(found: FoundHost, options: ImportOptions) -> FoundHost:

@@ -108,7 +108,8 @@ def one_currency(prices: Iterable[Price]) -> str:
     """Return the currency of all prices; raise PriceError for several."""
     found = list(dict.fromkeys(price.currency for price in prices))
     if len(found) > 1:
-        raise PriceError(f"Prices in {' and '.join(one or 'no currency' for one in found)} cannot be compared.")
+        names = " and ".join(one or "no currency" for one in found)
+        raise PriceError(f"Prices in {names} cannot be compared.", "Give all in one currency, as with --price.")
     return found[0] if found else ""
 
 

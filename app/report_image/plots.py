@@ -302,6 +302,13 @@ def write_charts(charts: Sequence[Chart], path: Path) -> Path:
     return write_whole(path, sheet.png())
 
 
+def chart_picture(chart: Chart) -> bytes:
+    """Return a chart as PNG, 1200 pixels wide."""
+    sheet = Sheet()
+    draw_chart(sheet, chart, MARGIN, CONTENT)
+    return sheet.png()
+
+
 ACROSS = 4
 """Small plots in a row."""
 

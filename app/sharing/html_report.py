@@ -52,7 +52,7 @@ def html_report(
     names = ", ".join(run.title for run in runs[:NAMED]) + more
     text = template.render(
         title=title or (names if compared is None else f"{compared.title}: {names}"),
-        sections=[(one, list(_section_plots(one))) for one in sections],
+        sections=[(one, list(_section_plots(one)), list(_section_pictures(one))) for one in sections],
         version=VERSION,
         compared=compared,
         plots_compared=[] if compared is None else list(_plots_compared(compared)),
@@ -88,6 +88,14 @@ def _section_plots(section: ReportSection) -> Iterator[tuple[str, SvgPlot]]:
         plot = svg_plot(panel)
         if plot is not None:
             yield step, plot
+
+
+def _section_pictures(section: ReportSection) -> Iterator[tuple[str, str]]:
+    """Yield the title of each chart with its picture as base64."""
+    from app.report_image.plots import chart_picture
+
+    for chart in section.charts:
+        yield chart.title, base64.b64encode(chart_picture(chart)).decode()
 
 
 def _plots(record: RunRecord, samples: Mapping[str, SampleSeries]) -> Iterator[tuple[str, SvgPlot]]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from app.markdown import code, escaped, paragraphs, table
-from app.report_image.plots import draw_panel
+from app.report_image.plots import draw_chart, draw_panel
 from app.report_image.report import SECTION
 from app.report_image.sheet import BODY, CODE, CONTENT, HEADING, MARGIN, QUIET, SMALL, SURFACE, TITLE, Sheet, wrap
 from app.report_image.tables import ImageColumn, TableCell, TableRow, draw_table
@@ -57,6 +57,9 @@ def sections_sheet(title: str, sections: Sequence[ReportSection], footer: str) -
             sheet.y += 8
             sheet.paragraph(step, SMALL)
             sheet.y, _ = draw_panel(sheet, panel, MARGIN, CONTENT)
+        for chart in section.charts:
+            sheet.y += 8
+            draw_chart(sheet, chart, MARGIN, CONTENT)
         if section.code:
             _draw_code(sheet, section.code)
     sheet.y += SECTION

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from app.chart import Chart
 from app.investigation import EntryKind, Investigation
 from app.investigation_results import EntryResult
 from app.plans.plan import host_label
@@ -39,6 +40,7 @@ class ReportSection:
     table: SectionTable | None = None
     notes: tuple[str, ...] = ()
     panels: tuple[tuple[str, Panel], ...] = ()  # with the name of the step
+    charts: tuple[Chart, ...] = ()
     code: str = ""
 
 

@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from app.fleet_study import PREFIX
 from app.library_location import Location, ServerUrl
 from app.store import schema
 from suites.errors import BenchwrightError
@@ -218,7 +219,11 @@ def too_new(path: Location, found: int, needed: int) -> StoreError:
 
 def no_run(run: str) -> StoreError:
     """Return the error that no run has this id or name."""
-    return StoreError(f"There is no run “{run[:80]}”.", "List the runs with: benchwright list")
+    where = "Show a study with: benchwright fleet show" if run.startswith(PREFIX) else _LIST
+    return StoreError(f"There is no run “{run[:80]}”.", where)
+
+
+_LIST = "List the runs with: benchwright list"
 
 
 class UnreadableRunError(StoreError):

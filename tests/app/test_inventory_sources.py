@@ -146,6 +146,58 @@ def test_hosts_of_a_table() -> None:
     assert [note.partition(": ")[2] for note in found.notes] == ["owner."]
 
 
+def test_the_state_of_terraform() -> None:
+    source, found = read("terraform-state.json")
+    assert source is Source.TERRAFORM
+    assert addresses(found) == {"web-1": "203.0.113.61", "db": "203.0.113.62"}
+    assert skipped(found) == {"web-2": "no address"}
+    one = added(found)["web-1"].attributes
+    assert (one.instance_type, one.zone, one.groups) == ("c5.large", "eu-west-1a", ("web",))
+    assert addresses(read("terraform-state.json", private=True)[1])["web-1"] == "10.0.2.61"
+
+
+def test_one_invalid_price_skips_its_host_only() -> None:
+    _, found = inventory_in("host;address;price\na;192.0.2.1;0,085\nb;192.0.2.2;0.1\n")
+    assert list(added(found)) == ["b"]
+    assert "ambiguous" in skipped(found)["a"]
+
+
+def test_a_second_host_of_an_address_is_skipped() -> None:
+    table = "host,address,port\na,192.0.2.1,\nb,192.0.2.1,22\nc,192.0.2.1,2222\n"
+    _, found = inventory_in(table)
+    assert list(added(found)) == ["a", "c"]
+    assert skipped(found) == {"b": "same address as a"}
+
+
+def test_a_changed_name_is_noted() -> None:
+    _, found = inventory_in('host,address\nweb-1,192.0.2.1\nweb-1,192.0.2.2\n"db,1",192.0.2.3\n')
+    assert [one.entry.name for one in found.hosts] == ["web-1", "web-1-2", "db-1"]
+    first, second, third = (one.note for one in found.hosts)
+    assert not first
+    assert "“web-1”" in second
+    assert "“db,1”" in third
+
+
+def test_pages_of_aws_are_joined_and_a_missing_one_is_noted() -> None:
+    first, second = (
+        json.dumps({"Reservations": [{"Instances": [{"InstanceId": name, "PublicIpAddress": address, **RUNNING}]}]})
+        for name, address in (("i-1", "203.0.113.1"), ("i-2", "203.0.113.2"))
+    )
+    _, found = inventory_in(f"{first}\n{second}")
+    assert list(added(found)) == ["i-1", "i-2"]
+    assert found.notes == ()
+    _, found = inventory_in(json.dumps({**json.loads(first), "NextToken": "canary"}))
+    assert "NextToken" in found.notes[0]
+
+
+RUNNING = {"State": {"Name": "running"}}
+
+
+def test_a_number_that_is_no_address_is_skipped() -> None:
+    _, found = inventory_in("host,address\na,999.1.1.1\nb,4.example.com\n")
+    assert list(added(found)) == ["b"]
+
+
 def test_every_host_can_be_saved(tmp_path: Path) -> None:
     for path in sorted(DATA.iterdir()):
         found = added(read_inventory(path)[1])
@@ -157,7 +209,8 @@ def test_every_host_can_be_saved(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "source", "shown"),
     [
-        ("", None, "not recognised"),
+        ("", None, "is empty"),
+        (" \n", Source.CSV, "is empty"),
         ("{}", None, "not recognised"),
         ("[]", None, "not recognised"),
         ("hello", None, "not recognised"),

@@ -148,3 +148,29 @@ def test_a_group_of_patterns_is_named_and_removed(call: Call) -> None:
 def test_bad_input_is_refused(call: Call, words: tuple[str, ...]) -> None:
     ran = call("inventory", *words)
     assert (ran.exit_code, ran.stdout) == (2, "")
+
+
+def test_options_of_an_import_are_checked(call: Call) -> None:
+    for option, value in (("--user", "a b"), ("--jump", "-oProxyCommand=x"), ("--identity-file", "key\n")):
+        found = call("inventory", "import", "-", "--yes", option, value, text="host,address\nweb,192.0.2.1\n")
+        assert found.exit_code == 2, option
+        assert "web" not in inventory_of(call)
+
+
+def test_a_new_name_of_a_known_address_is_noted(call: Call) -> None:
+    call("inventory", "import", "-", "--yes", text="host,address\nweb,192.0.2.1\n")
+    found = call("inventory", "import", "-", "--yes", text="host,address\nfront,192.0.2.1\n")
+    assert "same address as web" in found.stdout
+
+
+def test_the_hosts_of_an_import_are_removed_at_once(call: Call) -> None:
+    table = "host,address\n" + "".join(f"web-{number},192.0.2.{number}\n" for number in range(1, 6))
+    call("inventory", "import", "-", "--yes", "--group", "new", text=table)
+    refused = call("hosts", "remove", "new")
+    assert (refused.exit_code, "--yes" in refused.stderr) == (2, True)
+    assert "web-5" in inventory_of(call)
+    assert call("hosts", "remove", "web-1", "web-2").exit_code == 0
+    assert call("hosts", "remove", "new", "--yes").exit_code == 0
+    assert inventory_of(call).keys() == {"local"}
+    for word in ("web-1", "local", "'*'"):
+        assert call("hosts", "remove", word, "--yes").exit_code == 2

@@ -1,8 +1,14 @@
 """A plan with several values of a parameter: a step for each, every combination, faults named."""
 
-import pytest
+import json
+from pathlib import Path
 
-from app.plans.plan import Plan, PlanError, make_step
+import pytest
+from click.testing import CliRunner
+
+from app.cli.main import benchwright
+from app.plans.plan import OTHER_HOSTS, Plan, PlanError, make_step
+from app.plans.plan_file import parse_plan
 from app.plans.validation import validate
 from app.plans.variation import MOST_STEPS, varied
 from app.scaling.sweeps import swept_parameter
@@ -54,3 +60,25 @@ def test_values_and_the_number_of_steps_are_bounded() -> None:
         varied(PLAN, ["iodepth=many"])
     with pytest.raises(PlanError):
         varied(PLAN, [f"iodepth={','.join(map(str, range(1, MOST_STEPS + 1)))}"])
+
+
+def test_values_of_single_hosts_stay() -> None:
+    disk = make_step("fio", {"directory": {"web-1": "/srv", OTHER_HOSTS: "/data"}})
+    found = varied(Plan("matrix", ("web-1", "web-2"), (disk,)), ["block_size=4k,64k"])
+    assert [step.on("web-1").values["directory"] for step in found.steps] == ["/srv", "/srv"]
+    assert [step.on("web-2").values["directory"] for step in found.steps] == ["/data", "/data"]
+
+
+def test_a_fleet_estimate_counts_every_step(tmp_path: Path) -> None:
+    file = str(tmp_path / "plan.toml")
+
+    def call(*words: str) -> str:
+        found = CliRunner().invoke(benchwright, ["--store", str(tmp_path / "runs.sqlite3"), *words])
+        assert found.exit_code == 0, found.output
+        return found.stdout
+
+    call("plan", "new", "--suite", "fio", "--defaults", "--vary", "block_size=4k,64k", "--trials", "3", "-o", file)
+    assert len(parse_plan((tmp_path / "plan.toml").read_text()).steps) == 2
+    for words, trials in ((), 6), (("--vary", "iodepth=1,8,32"), 18):
+        estimate = json.loads(call("fleet", "estimate", file, "local", "--json", *words))
+        assert (estimate["host_runs"], estimate["trials"]) == (1, trials)

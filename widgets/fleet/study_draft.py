@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from app.fleet.estimate import estimate_lines
 from app.fleet_study import AT_ONCE, FleetHost, FleetLimits, FleetPlan, HostOrder, Topology, needs_peer
 from app.plans.plan import Plan, PlanError, with_seed
+from app.plans.plan_names import on_hosts
 from app.plans.variation import varied
 from app.services import Workstation
 from suites.errors import BenchwrightError
@@ -55,7 +56,7 @@ class StudyDraft:
         """
         if self.plan is None:
             raise NO_PLAN
-        plan = varied(self.plan, self.vary.split())
+        plan = on_hosts(varied(self.plan, self.vary.split()), [host.name for host in hosts])
         repetition = replace(self.plan.repetition, sessions=self.sessions)
         if self.sessions > 1:
             repetition = replace(repetition, every=_seconds(self.every))

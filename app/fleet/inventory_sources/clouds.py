@@ -36,7 +36,9 @@ def objects_at(content: Any, depth: int = DEEPEST) -> Iterator[Mapping[str, Any]
 
 def aws(content: Any, *, private: bool = False) -> FoundInventory:
     """Return the instances of ``aws ec2 describe-instances``, whole or after --query."""
-    return found_inventory(_aws_instance(one, private=private) for one in _aws_instances(content))
+    more = any(one.get("NextToken") for one in objects_at(content))
+    notes = ["More instances follow (NextToken): list all, without --max-items and --no-paginate."] if more else []
+    return found_inventory((_aws_instance(one, private=private) for one in _aws_instances(content)), notes)
 
 
 def _aws_instances(content: Any) -> Iterator[Mapping[str, Any]]:

@@ -17,7 +17,8 @@ from app.fleet.inventory_sources.found import (
     text_of,
 )
 from app.host_attributes import HostAttributes
-from app.ranking.candidates import PriceError, parse_price
+from app.ranking.candidates import parse_price
+from suites.errors import BenchwrightError
 
 COLUMNS: Mapping[str, tuple[str, ...]] = MappingProxyType({
     "name": ("name", "host", "hostname"),
@@ -52,10 +53,12 @@ def csv_table(text: str, now: datetime, *, private: bool = False) -> FoundInvent
     """
     header = text.lstrip().partition("\n")[0]
     separator = max(_SEPARATORS, key=header.count)
+    reader = csv.reader(io.StringIO(text.lstrip()), delimiter=separator, strict=True)
     try:
-        rows = list(csv.reader(io.StringIO(text.lstrip()), delimiter=separator, strict=True))
+        rows = list(reader)
     except csv.Error as error:
-        raise InventoryError(f"not valid CSV: {error}.", "Save the table as CSV in UTF-8.") from error
+        line = f"not valid CSV (line {reader.line_num}): {error}."
+        raise InventoryError(line, "Save the table as CSV in UTF-8.") from error
     head = [name.strip().casefold().replace(" ", "_") for name in rows[0]] if rows else []
     columns = [_KNOWN.get(name, "") for name in head]
     _check(head, columns)
@@ -116,7 +119,7 @@ def _attributes(row: Mapping[str, str], now: datetime) -> tuple[HostAttributes, 
         try:
             parsed = parse_price(f"{price} {row.get('currency', '')}".strip())
             amount, currency = parsed.amount, parsed.currency
-        except PriceError as error:
+        except BenchwrightError as error:
             problem = error.message.rstrip(".")
     groups = groups_of(*row.get("groups", "").replace(";", " ").replace(",", " ").split())
     kind = text_of(row.get("type", ""))

@@ -3,7 +3,7 @@
 import ipaddress
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -24,6 +24,9 @@ MOST_NAMED = 5
 NO_ADDRESS = "no address"
 
 _ADDRESS = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+_NUMBERS = re.compile(r"[0-9]+(\.[0-9]+){3}")
+"""What looks like an IPv4 address."""
+
 _NAME = re.compile(r"[^\s\-!*?=:,/\"'\\][^\s!*?=:,/\"'\\]*")
 _USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@\\-]*\$?")
 _JUMP = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@:,%\[\]-]*")
@@ -49,11 +52,12 @@ class StatedHost:
 
 @dataclass(frozen=True, slots=True)
 class FoundHost:
-    """A host of a source that can be saved, or `problem`: why it is skipped."""
+    """A host of a source that can be saved, or `problem`: why it is skipped. `note` names it as the source does."""
 
     entry: HostEntry
     attributes: HostAttributes
     problem: str = ""
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,18 +69,22 @@ class FoundInventory:
 
 
 def found_inventory(stated: Iterable[StatedHost], notes: Iterable[str] = ()) -> FoundInventory:
-    """Return the hosts with valid names; the names of several are numbered."""
+    """Return the hosts with valid names; the names of several are numbered. A second one of an address is skipped."""
     stated = list(stated)
     used = Counter(one.name for one in stated if not one.problem)
     names: set[str] = {LOCAL}
+    reached: dict[tuple[object, ...], str] = {}
     hosts = []
     for one in stated:
         usable = is_name(one.name) and (used[one.name] <= 1 or not one.fallback)
         name = one.name if usable else valid_name(one.fallback or one.name)
         found = _found(one, name)
+        if not found.problem and (earlier := reached.get(reached_by(found.entry))):
+            found = replace(found, problem=f"same address as {earlier[:60]}")
         if not found.problem:
-            found = replace(found, entry=replace(found.entry, name=_free(name, names)))
+            found = _named(found, _free(name, names), text_of(one.name))
             names.add(found.entry.name)
+            reached[reached_by(found.entry)] = found.entry.name
         hosts.append(_without_own_name(found))
     return FoundInventory(tuple(hosts), tuple(notes))
 
@@ -88,11 +96,9 @@ def _found(stated: StatedHost, name: str) -> FoundHost:
         NO_ADDRESS: not stated.address,
         f"“{stated.address[:60]}” is not an address": not is_address(stated.address),
         f"“{port[:20]}” is not a port": bool(port) and not is_port(port),
-        f"“{stated.user[:60]}” is not a user name": bool(stated.user) and not _USER.fullmatch(stated.user),
-        f"“{stated.jump[:60]}” is not a jump host": bool(stated.jump) and not _JUMP.fullmatch(stated.jump),
-        "the name of the key file has control characters": not stated.identity_file.isprintable(),
     }
-    problem = problem or next((text for text, wrong in faults.items() if wrong), "")
+    stated_faults = _faults(stated.user, stated.identity_file, stated.jump)
+    problem = problem or next((text for text, wrong in faults.items() if wrong), next(stated_faults, ""))
     attributes = stated.attributes
     try:
         attributes = checked_attributes(name, attributes)
@@ -110,6 +116,32 @@ def _found(stated: StatedHost, name: str) -> FoundHost:
 
 
 SSH_PORT = 22
+
+
+def reached_by(entry: HostEntry) -> tuple[object, ...]:
+    """Return the address, port and jump hosts of a host: two hosts with the same are one machine."""
+    return (entry.host_name or entry.name).casefold(), entry.port, entry.jump
+
+
+def _named(found: FoundHost, name: str, stated: str) -> FoundHost:
+    note = f"named “{stated[:60]}” in the file" if stated and stated != name else ""
+    return replace(found, entry=replace(found.entry, name=name), note=note)
+
+
+def check_connection(user: str | None, identity_file: str | None, jump: str | None) -> None:
+    """Raise InventoryError for an account, a key file or a jump host that no host may have."""
+    problem = next(_faults(user or "", identity_file or "", jump or ""), None)
+    if problem is not None:
+        raise InventoryError(f"{problem[0].upper()}{problem[1:]}.", "Correct the option.")
+
+
+def _faults(user: str, identity_file: str, jump: str) -> Iterator[str]:
+    if user and not _USER.fullmatch(user):
+        yield f"“{user[:60]}” is not a user name"
+    if jump and not _JUMP.fullmatch(jump):
+        yield f"“{jump[:60]}” is not a jump host"
+    if not identity_file.isprintable():
+        yield "the name of the key file has control characters"
 
 
 def _without_own_name(found: FoundHost) -> FoundHost:
@@ -141,7 +173,7 @@ def is_address(text: str) -> bool:
     """Return whether a text is an IP address or a host name."""
     if len(text) > LONGEST_ADDRESS:
         return False
-    return is_ip_address(text) or (_ADDRESS.fullmatch(text) is not None)
+    return is_ip_address(text) or (_ADDRESS.fullmatch(text) is not None and not _NUMBERS.fullmatch(text))
 
 
 def is_ip_address(text: str) -> bool:

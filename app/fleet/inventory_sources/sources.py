@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
+from json import JSONDecodeError
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Protocol
@@ -14,7 +15,7 @@ from app.fleet.inventory_sources.csv_table import csv_table, is_header
 from app.fleet.inventory_sources.found import FoundInventory
 from app.fleet.inventory_sources.terraform import terraform
 from remote.local_file import read_file
-from suites.strict_json import object_in, read_json
+from suites.strict_json import documents_in, object_in, read_json
 
 LARGEST = 2**26
 """Size limit of a file, in bytes: aws ec2 describe-instances has some 5 kB for an instance."""
@@ -35,9 +36,9 @@ COMMANDS: Mapping[Source, str] = MappingProxyType({
     Source.ANSIBLE: "ansible-inventory --list",
     Source.AWS: "aws ec2 describe-instances",
     Source.AZURE: "az vm list --show-details",
-    Source.CSV: "a table with a header row",
+    Source.CSV: "a spreadsheet, as CSV with a header row and a row for each host",
     Source.GCLOUD: "gcloud compute instances list --format=json",
-    Source.TERRAFORM: "terraform output -json",
+    Source.TERRAFORM: "terraform show -json or terraform output -json",
 })  # fmt: skip
 """What prints each source."""
 
@@ -69,24 +70,36 @@ def inventory_in(
     `private` prefers private addresses; an age is counted from `now`. Raises InventoryError for an unknown source, a
     text that is not of it, and one without hosts.
     """
+    if not text.strip():
+        raise InventoryError("it is empty.", "Write the file again.")
     content, fault = None, ""
     if source is not Source.CSV and text.lstrip()[:1] in {"{", "["}:
         try:
-            content = read_json(text)
+            content = _documents(text)
         except ValueError as error:
             fault = f"not valid JSON: {error}."
     chosen = source or _recognised(text, content, fault)
     if chosen is Source.CSV:
         found = csv_table(text, now or datetime.now(UTC), private=private)
     elif content is None:
-        raise InventoryError(fault or f"not JSON of {chosen}.", f"Write it with: {COMMANDS[chosen]}")
+        raise InventoryError(fault or f"not JSON of {chosen}.", f"Give the output of {COMMANDS[chosen]}.")
     else:
         found = _READERS[chosen](content, private=private)
     if not found.hosts:
-        raise InventoryError(f"no host of {chosen} is in it.", f"Write it with: {COMMANDS[chosen]}")
+        raise InventoryError(f"no host of {chosen} is in it.", f"Give the output of {COMMANDS[chosen]}.")
     if len(found.hosts) > MOST_HOSTS:
         raise InventoryError(f"it has {len(found.hosts):,} hosts.", f"The limit is {MOST_HOSTS:,}.")
     return chosen, found
+
+
+def _documents(text: str) -> Any:
+    """Return the JSON value in a text, or a list of those that follow one another: the pages of a list."""
+    try:
+        return read_json(text)
+    except JSONDecodeError as error:
+        if error.msg != "Extra data":
+            raise
+        return list(map(read_json, documents_in(text)))
 
 
 def _recognised(text: str, content: Any, fault: str) -> Source:
@@ -120,6 +133,8 @@ def _is_ansible(content: Any) -> bool:
 
 def _is_terraform(content: Any) -> bool:
     outputs = list(content.values()) if isinstance(content, dict) else []
+    if isinstance(content, dict) and "terraform_version" in content:
+        return True
     return bool(outputs) and all(isinstance(one, dict) and {"value", "sensitive"} <= one.keys() for one in outputs)
 
 

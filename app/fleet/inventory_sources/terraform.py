@@ -1,7 +1,8 @@
-"""Hosts in the values of ``terraform output -json``: addresses, lists and maps of them, and whole resources.
+"""Hosts in ``terraform output -json``: addresses, lists and maps of them, and whole resources; and in a state.
 
-Source: Terraform, Command: output. The attributes are those of aws_instance, google_compute_instance,
-azurerm_linux_virtual_machine, digitalocean_droplet, hcloud_server and openstack_compute_instance_v2.
+Sources: Terraform, Command: output, and JSON Output Format (values representation) of ``terraform show -json``. The
+attributes are those of aws_instance, google_compute_instance, azurerm_linux_virtual_machine, digitalocean_droplet,
+hcloud_server and openstack_compute_instance_v2.
 """
 
 import re
@@ -10,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from app.fleet.inventory_sources.found import (
+    NO_ADDRESS,
     FoundInventory,
     StatedHost,
     chosen_address,
@@ -25,6 +27,23 @@ from app.fleet.inventory_sources.found import (
 )
 from app.host_attributes import HostAttributes
 from suites.strict_json import object_in, objects_in
+
+MACHINES = frozenset(
+    {
+        "aws_instance",
+        "aws_spot_instance_request",
+        "azurerm_linux_virtual_machine",
+        "azurerm_virtual_machine",
+        "digitalocean_droplet",
+        "google_compute_instance",
+        "hcloud_server",
+        "linode_instance",
+        "openstack_compute_instance_v2",
+        "scaleway_instance_server",
+        "vultr_instance",
+    }
+)
+"""The resources of a state that are hosts; others, such as databases, have addresses, too."""
 
 DEEPEST = 6
 """Levels of lists and maps in a value that are searched."""
@@ -65,6 +84,9 @@ class _Output:
 
 def terraform(content: Any, *, private: bool = False) -> FoundInventory:
     """Return the hosts in the outputs. Those marked sensitive are left out, and outputs of the addresses not wanted."""
+    if isinstance(content, dict) and "terraform_version" in content:
+        root = object_in(object_in(content, "values"), "root_module")
+        return found_inventory(_without_repetition(list(_machines(root, private=private))))
     outputs = {name: one for name, one in content.items() if isinstance(one, dict)} if isinstance(content, dict) else {}
     hidden = [name for name, one in outputs.items() if one.get("sensitive") is not False]
     shown = [_Output(name, one.get("value"), name) for name, one in outputs.items() if name not in hidden]
@@ -79,6 +101,19 @@ def terraform(content: Any, *, private: bool = False) -> FoundInventory:
         *note_on(f"Outputs with {'public' if private else 'private'} addresses were left out", sorted(other)),
     ]
     return found_inventory(_without_repetition(wanted), notes)
+
+
+def _machines(module: Mapping[str, Any], depth: int = DEEPEST, *, private: bool) -> Iterator[StatedHost]:
+    """Yield the hosts of a module of a state and of its child modules; the group is the name of the resource."""
+    for one in objects_in(module, "resources"):
+        if one.get("type") in MACHINES and one.get("mode") != "data":
+            name, index = text_of(one.get("name")), text_of(one.get("index"))
+            output = _Output("-".join(filter(None, (name, index))), {}, name)
+            values = object_in(one, "values")
+            yield _resource(output, values, private=private) or StatedHost(name=output.name, problem=NO_ADDRESS)
+    if depth:
+        for child in objects_in(module, "child_modules"):
+            yield from _machines(child, depth - 1, private=private)
 
 
 def _of_other_addresses(outputs: list[_Output], *, private: bool) -> set[str]:

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from app.fleet.estimate import SETUP, estimate_lines, estimate_of
-from app.fleet_study import FleetLimits, FleetPlan, HostRun, Topology
+from app.fleet_study import FleetLimits, FleetPlan, HostRun, Topology, check_fleet
 from app.host_attributes import HostAttributes
+from app.plans.plan import PlanError
 from app.plans.totals import Totals
 from app.services import Workstation
 from tests.app.fleet.studies import CPU, NETWORK, fleet_plan, numbered, short_plan, with_attributes
@@ -62,3 +63,27 @@ def test_a_study_of_the_services_is_estimated(tmp_path: Path) -> None:
     workstation.close()
     assert found.trials == 10
     assert found.whole >= 2 * (5 * 1 + SETUP)
+
+
+def test_an_unknown_volume_is_not_left_out() -> None:
+    plan = study(2)
+    lacks = replace(totals_of(next(plan.host_runs())), network=0, open=frozenset({"network", "written"}))
+    found = estimate_of(plan, lambda _one: lacks)
+    assert found.unknown == ("network", "written")
+    lines = estimate_lines(found)
+    assert [line for line in lines if line.startswith("Network: ")] == ["Network: unknown volume"]
+    assert [line for line in lines if line.startswith("Written: ")] == ["Written: at least 20 B"]
+
+
+def test_a_small_cost_is_not_zero() -> None:
+    found = replace(estimate_of(study(1), totals_of), measured={"USD": 0.00312}, kept={"USD": 12.345})
+    (cost,) = (line for line in estimate_lines(found) if line.startswith("Cost: "))
+    assert "0.0031 USD" in cost
+    assert "12.35 USD" in cost or "12.34 USD" in cost
+
+
+def test_the_peer_of_every_test_is_not_measured() -> None:
+    step = replace(NETWORK, peer="a1")
+    assert estimate_of(fleet_plan(numbered(3), short_plan(step)), totals_of).resting == 1
+    with pytest.raises(PlanError, match="only host"):
+        check_fleet(fleet_plan(numbered(1), short_plan(step)))

@@ -1,4 +1,4 @@
-"""Options of the commands that plan a fleet study."""
+"""The plan, the hosts and the options of a fleet study on the command line."""
 
 import secrets
 from collections.abc import Callable, Mapping, Sequence
@@ -11,8 +11,9 @@ import click
 
 from app.cli.common import Whole
 from app.fleet_study import AT_ONCE, MOST_HOSTS, MOST_RETRIES, FleetLimits, FleetPlan, HostOrder, Topology
-from app.plans.plan import MAXIMUM_SEED, with_seed
+from app.plans.plan import MAXIMUM_SEED, PlanError, with_seed
 from app.plans.plan_file import read_repetition
+from app.plans.plan_names import on_hosts
 from app.plans.validation import MOST_SESSIONS
 from app.plans.variation import varied
 from app.services import Workstation
@@ -48,8 +49,8 @@ _OPTIONS = (
     click.option(
         "--vary",
         multiple=True,
-        metavar="PARAMETER=VALUE,VALUE",
-        help="Run the tests with each value; repeatable: every combination. Also SUITE.PARAMETER=.",
+        metavar="[STEP.]NAME=VALUE,VALUE",
+        help="Run the tests with each value; repeatable: with each combination.",
     ),
     click.option("--sessions", type=Whole(1, MOST_SESSIONS), help="Runs on each host, spread over time."),
     click.option("--every", metavar="TIME", help="Time between the starts of two sessions, as in 1d."),
@@ -75,24 +76,27 @@ def plans_fleet(command: Callable[..., None]) -> Callable[..., None]:
 
 
 _NAMES = (
-    "at_once", "per_group", "per_zone", "per_storage", "order", "seed", "network", "vary", "sessions", "every",
-    "retries",
+    "at_once", "per_group", "per_zone", "per_storage", "order", "seed", "network", "vary", "sessions", "every", "retries",
 )  # fmt: skip
 
 
 def _fleet_plan(workstation: Workstation, file: Path, words: Sequence[str], given: Mapping[str, Any]) -> FleetPlan:
+    hosts = workstation.fleet_hosts(words)
     plan = varied(workstation.load_plan(file), given["vary"])
+    plan = on_hosts(plan, [host.name for host in hosts])
     repetition = plan.repetition
     if given["sessions"] is not None:
         repetition = replace(repetition, sessions=given["sessions"])
     if given["every"] is not None:
+        if repetition.sessions == 1:
+            raise PlanError("--every has no effect on one session.", "Add --sessions.")
         repetition = replace(repetition, every=read_repetition({"every": given["every"]}).every)
     limits = FleetLimits(given["at_once"], given["per_group"], given["per_zone"], given["per_storage"])
     plan = with_seed(replace(plan, repetition=repetition))
     return workstation.check_fleet(
         FleetPlan(
             replace(plan, hosts=()),
-            workstation.fleet_hosts(words),
+            hosts,
             Topology(given["network"]),
             HostOrder(given["order"]),
             _seed(given["seed"]),

@@ -1,0 +1,111 @@
+"""benchwright gate on fleet studies: each group against the same group of an earlier study, its sessions as runs."""
+
+import json
+import random
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from app.cli.main import benchwright
+from app.events import State
+from app.fleet_study import FleetStudy, HostRun, HostRunState
+from app.services import Workstation
+from app.store import host_runs as stored
+from suites.verdict import Trust
+from tests.printed_json import errors
+from tests.widgets.fleet_studies import begin, fleet_plan
+from tests.widgets.library_runs import Made, record
+
+SESSIONS, TRIALS, HOSTS = 2, 6, 4
+IOPS = {"c7i": 4e5, "c7a": 4.5e5}
+CONDITION = "iops worse by 5 %"
+
+
+def measured_study(workstation: Workstation, day: int, factors: Mapping[tuple[str, int], float]) -> FleetStudy:
+    """Store a study of two groups whose figures are those of IOPS, times `factors` by group and session."""
+    plan = fleet_plan(3 * HOSTS, SESSIONS, TRIALS)
+    plan = replace(plan, hosts=tuple(host for host in plan.hosts if host.group in IOPS))
+    study, chance = begin(workstation, plan), random.Random(day)
+    every = workstation.host_runs(study.id)
+    with workstation._store.database.writing() as connection:
+        for one in every:
+            stored.write(connection, study.id, replace(one, due=study.created))
+    for one in every:
+        usual = IOPS[one.group] * factors.get((one.group, one.session), 1.0)
+        values = [usual * chance.gauss(1.0, 0.005) for _ in range(TRIALS)]
+        _measure(workstation, study, one, Made(f"202601{day:02}-{one.session:02}0000-{one.number:04x}", values))
+    return workstation.fleet_study(study.id)
+
+
+def _measure(workstation: Workstation, study: FleetStudy, one: HostRun, made: Made) -> None:
+    store, number = workstation._store, one.number
+    (started,) = store.start_host_runs(
+        study, lambda waiting, _under_way, _plan: [each for each in waiting if each.number == number], "desk"
+    )
+    set_up = store.set_run_of_host_run(study.id, started, made.run_id)
+    made = replace(made, name="volume check", host=one.host, samples=2, trust=Trust.VALID, state=State.DONE)
+    record(workstation, made)
+    store.settle_host_run(study.id, set_up, HostRunState.DONE, reason="")
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
+    """Return a library, and its studies by what they measure."""
+    path = tmp_path_factory.mktemp("gate") / "runs.sqlite3"
+    slower = {("c7a", session): 0.8 for session in (1, 2)}
+    measures = {"before": {}, "same": {}, "slower": slower, "once slower": {("c7a", 2): 0.8}}
+    with closing(Workstation(path, path.with_name("hosts.toml"))) as workstation:
+        studies = {
+            name: measured_study(workstation, day, factors).id
+            for day, (name, factors) in enumerate(measures.items(), 1)
+        }
+    return path, studies
+
+
+def gate(library: tuple[Path, dict[str, str]], new: str, *words: str, group: str = "") -> Result:
+    path, studies = library
+    run, against = (f"fleet:{studies[name]}{group}" for name in (new, "before"))
+    given = ["--store", str(path), "gate", "--run", run, "--against", against, "--fail-if", CONDITION, *words]
+    return CliRunner().invoke(benchwright, given)
+
+
+def outcomes(found: Result) -> dict[str, str]:
+    content = json.loads(found.stdout)
+    assert not errors("gate", content)
+    return {one["host"].partition(" ")[0]: one["outcome"] for one in content["conditions"]}
+
+
+@pytest.mark.parametrize(
+    ("new", "status", "expected"),
+    [
+        ("same", 0, {"c7i": "pass", "c7a": "pass"}),
+        ("slower", 1, {"c7i": "pass", "c7a": "fail"}),
+        ("once slower", 3, {"c7i": "pass", "c7a": "undecided"}),
+    ],
+)
+def test_each_group_is_answered_once(
+    library: tuple[Path, dict[str, str]], new: str, status: int, expected: dict[str, str]
+) -> None:
+    found = gate(library, new, "--json")
+    assert found.exit_code == status, found.output
+    assert outcomes(found) == expected
+
+
+def test_a_group_is_gated_alone(library: tuple[Path, dict[str, str]], tmp_path: Path) -> None:
+    found = gate(library, "slower", "--json", group=":c7i")
+    assert (found.exit_code, outcomes(found)) == (0, {"c7i": "pass"})
+    text = tmp_path / "gate.md"
+    assert gate(library, "slower", "--markdown", str(text), group=":c7a").exit_code == 1
+    assert "c7a" in text.read_text()
+
+
+def test_an_unknown_group_or_host_is_refused_with_the_names(library: tuple[Path, dict[str, str]]) -> None:
+    for mark in (":c9", "@c9"):
+        found = gate(library, "same", group=mark)
+        assert found.exit_code == 2
+        assert "c9" in found.stderr
+    assert "c7i" in gate(library, "same", group=":c9").stderr

@@ -1,0 +1,132 @@
+"""benchwright fleet run and resume: what they print while a study runs, and their exit status."""
+
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from app.cli import fleet
+from app.cli.fleet_board import MOST_ROWS, remark_of
+from app.cli.fleet_progress import StudyNotes
+from app.cli.main import benchwright
+from app.events import LibraryChanged, RunEnded, State
+from app.fleet.board import board_of
+from app.fleet_study import FleetStudy, HostRun, HostRunState
+from app.services import Workstation
+from tests.app.fleet.studies import fleet_plan, numbered, short_plan
+from tests.lab_sshd import AnsweringAsker
+from tests.widgets.fleet_studies import begin
+
+LIBRARY = Path("runs.sqlite3")
+LATER = (datetime.now(UTC) + timedelta(hours=2)).isoformat(timespec="milliseconds")
+
+
+def notes_of(sessions: int = 1, hosts: int = 2) -> tuple[StudyNotes, list[HostRun]]:
+    plan = fleet_plan(numbered(hosts), short_plan(sessions=sessions))
+    runs = [replace(one, due=LATER if one.session > 1 else "", attempts=1) for one in plan.host_runs()]
+    study = FleetStudy("f1", "short", plan, "", counts={HostRunState.WAITING: len(runs)})
+    return StudyNotes(study, runs, LIBRARY, quiet=False), runs
+
+
+def ended(state: State = State.DONE, reason: str = "") -> RunEnded:
+    return RunEnded("20260101-000000-aaaa", state, reason)
+
+
+def test_a_host_run_counts_once_however_often_it_was_tried(capsys: pytest.CaptureFixture[str]) -> None:
+    notes, (first, second) = notes_of()
+    for attempt in (1, 2):
+        notes.note(replace(first, attempts=attempt), ended(State.FAILED, "refused."))
+    notes.note(second, ended())
+    assert capsys.readouterr().err.splitlines() == [
+        "1/2  a1: failed, attempt 1 of 3. refused",
+        "1/2  a1: failed, attempt 2 of 3. refused",
+        "2/2  a2: done",
+    ]
+
+
+def test_the_start_of_the_next_session_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    notes, runs = notes_of(sessions=2)
+    for state in (State.FAILED, State.DONE):  # tried again
+        notes.note(runs[0], ended(state))
+    assert "Session" not in capsys.readouterr().err
+    notes.note(runs[1], ended())
+    assert "Session 2 of 2" in capsys.readouterr().err
+
+
+def test_a_problem_of_the_library_is_printed_once(capsys: pytest.CaptureFixture[str]) -> None:
+    notes, runs = notes_of()
+    for number in (0, 1, 0, 1):
+        notes.note(runs[number], LibraryChanged(LIBRARY, f"disk full, run {number}", "free space"))
+    for one in runs:
+        notes.note(one, LibraryChanged(LIBRARY))
+    full, writable = capsys.readouterr().err.splitlines()
+    assert full.split()[-4:] == ["run", "0", "free", "space"]
+    assert "library" in writable
+
+
+def test_a_run_that_is_stored_elsewhere_is_named_with_the_file(capsys: pytest.CaptureFixture[str]) -> None:
+    notes, runs = notes_of()
+    notes.note(runs[0], LibraryChanged(LIBRARY, "disk full", "free space"))
+    notes.note(runs[0], LibraryChanged(Path("saved.sqlite3")))
+    assert "saved.sqlite3" in capsys.readouterr().err
+
+
+def test_the_board_shows_the_odd_hosts_first_and_counts_the_rest(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    library = tmp_path / "runs.sqlite3"
+    with closing(Workstation(library, tmp_path / "hosts.toml")) as workstation:
+        begin(workstation, fleet_plan(numbered(MOST_ROWS + 5)))
+    call = partial(CliRunner().invoke, benchwright)
+    few = call(["--store", str(library), "fleet", "show"])
+    assert few.stdout.count("a") >= MOST_ROWS
+    assert f"a{MOST_ROWS + 5}" not in few.stdout
+    assert "5 more" in few.stderr
+    every = call(["--store", str(library), "fleet", "show", "--top", "100"])
+    assert f"a{MOST_ROWS + 5}" in every.stdout
+    assert "more" not in every.stderr
+
+
+def test_the_reason_of_an_earlier_failed_session_is_shown() -> None:
+    plan = fleet_plan(numbered(1), short_plan(sessions=2))
+    first, second = plan.host_runs()
+    runs = replace(first, state=HostRunState.FAILED, reason="refused"), replace(second, state=HostRunState.RUNNING)
+    study = FleetStudy("f1", "short", plan, "", counts={HostRunState.FAILED: 1, HostRunState.RUNNING: 1})
+    (row,) = board_of(study, runs, {}).rows
+    assert remark_of(row) == "session 1: refused"
+
+
+@pytest.fixture
+def resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[HostRunState], Result]:
+    """Resume a study whose only host-run is then in a state."""
+    library = tmp_path / "runs.sqlite3"
+
+    def resume(state: HostRunState) -> Result:
+        with closing(Workstation(library, tmp_path / "hosts.toml")) as workstation:
+            study = workstation.begin_fleet_study(fleet_plan(numbered(1)), AnsweringAsker())
+            if state is HostRunState.SKIPPED:
+                workstation.end_fleet_study(study.id)
+        monkeypatch.setattr(fleet, "carry_on", lambda *_words, **_named: None)
+        monkeypatch.setattr(fleet, "trusting_asker", lambda *_words, **_named: AnsweringAsker())
+        return CliRunner().invoke(benchwright, ["--store", str(library), "fleet", "resume"])
+
+    return resume
+
+
+def test_a_study_that_is_not_over_exits_with_1_and_shows_how_to_continue(
+    resumed: Callable[[HostRunState], Result],
+) -> None:
+    found = resumed(HostRunState.WAITING)
+    assert found.exit_code == 1
+    assert "fleet resume f" in found.stderr
+
+
+def test_a_study_that_is_over_exits_with_0(resumed: Callable[[HostRunState], Result]) -> None:
+    found = resumed(HostRunState.SKIPPED)
+    assert found.exit_code == 0
+    assert "fleet resume" not in found.stderr

@@ -1,0 +1,94 @@
+"""benchwright fleet report and fleet results --csv: the report of a stored study and the table of its trials."""
+
+import base64
+import csv
+import json
+import re
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import html5lib
+import pytest
+from click.testing import CliRunner, Result
+
+from app.cli.main import benchwright
+from app.fleet.results import results_of
+from app.fleet_study import FleetStudy, HostRunState
+from app.margins import Margins
+from app.services import Workstation
+from app.sharing.fleet_sections import ReportedStudy, fleet_sections
+from app.sharing.html_report import html_report
+from tests.app.fleet.studies import fleet_plan, numbered
+from tests.printed_json import errors
+from tests.widgets.fleet_studies import BROKEN, SLOW, copied_study
+
+Call = Callable[..., Result]
+
+
+@pytest.fixture
+def call(tmp_path: Path) -> Call:
+    """Call a verb on a library with a study of 36 hosts."""
+    library = tmp_path / "runs.sqlite3"
+    with closing(Workstation(library, tmp_path / "hosts.toml")) as workstation:
+        copied_study(workstation)
+    return lambda *words: CliRunner().invoke(benchwright, ["--store", str(library), "fleet", *words])
+
+
+def test_a_report_has_strips_lemons_tickets_and_every_run(call: Call, tmp_path: Path) -> None:
+    page, text, pdf = (tmp_path / f"study.{kind}" for kind in ("html", "md", "pdf"))
+    found = call("report", "--html", str(page), "--markdown", str(text), "--pdf", str(pdf), "--json")
+    written = json.loads(found.stdout)
+    assert not errors("files", written)
+    assert [Path(name) for name in written["files"]] == [page, text, pdf]
+    assert pdf.read_bytes().startswith(b"%PDF")
+    shown = text.read_text()
+    assert f"Ticket for {SLOW}" in shown
+    assert re.search(rf"^\| {BROKEN} \| m7g \| 1 \| failed ", shown, re.MULTILINE)
+    runs = set(re.findall(r"\b\d{8}-\d{6}-[0-9a-z]{4}\b", shown))
+    assert len(runs) > 36
+    elements = list(html5lib.parse(page.read_text(), namespaceHTMLElements=False).iter())
+    pictures = [one.attrib["src"].partition(",") for one in elements if one.tag == "img"]
+    assert len(pictures) == 2  # the groups, and the group with the lemon
+    assert all(base64.b64decode(data).startswith(b"\x89PNG") for _, _, data in pictures)
+    assert not [one for one in elements if one.tag in {"script", "link", "a"}]
+
+
+def test_a_report_needs_a_file(call: Call) -> None:
+    assert call("report").exit_code == 2
+
+
+def test_changes_since_a_study_are_in_the_report_and_the_results(call: Call, tmp_path: Path) -> None:
+    text = tmp_path / "study.md"
+    assert call("report", "--markdown", str(text), "--since", "last").exit_code == 0
+    assert "Changes since last" in text.read_text()
+    assert "Changes since last" in call("results", "--since", "last").stdout
+    assert call("results", "--since", "nosuch").exit_code == 2
+
+
+def test_every_trial_is_a_row_with_its_host_session_and_run(call: Call, tmp_path: Path) -> None:
+    table = tmp_path / "trials.csv"
+    assert call("results", "--csv", str(table)).exit_code == 0
+    with table.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    content = json.loads(call("results", "--json").stdout)["metrics"][0]["values"]
+    count = sum(len(values) for group in content.values() for host in group.values() for values in host.values())
+    assert len(rows) == count
+    slow = [row for row in rows if row["host"] == SLOW and row["session"] == "1"]
+    assert [float(row["value"]) for row in slow] == content["c7i"][SLOW]["1"]
+    assert {(row["type"], row["zone"], row["price"], row["currency"]) for row in slow} == {
+        ("c7i.2xlarge", "eu-1a", "0.36", "USD")
+    }
+    assert len({row["run"] for row in slow}) == 1
+    assert [row["trial"] for row in slow] == ["1", "2"]
+
+
+def test_names_of_hosts_and_reasons_are_escaped() -> None:
+    plan = fleet_plan([replace(one, group="<b>x") for one in numbered(1)])
+    study = FleetStudy("f1", "<script>", plan, "2026-01-01T00:00:00+00:00")
+    runs = [replace(one, state=HostRunState.FAILED, reason="<script>alert(1)</script>") for one in plan.host_runs()]
+    sections = fleet_sections(ReportedStudy(results_of(study, runs, {}, Margins()), runs))
+    page = html_report((), {}, b"", redacted=False, title=study.name, sections=sections).decode()
+    assert "<script>" not in page
+    assert "<b>" not in page
