@@ -83,5 +83,6 @@ def test_imported_hosts_are_listed(qtbot: QtBot, keep: Keep, workstation: Workst
     settle(qtbot)
     page.table.select("bench-a")
     page.resize(1900, 900)
+    page.show()  # columns fit a table that is shown
     assert "n2-standard-4\teurope-west1-b" in page.table.as_text()
     assert "Price" not in page.table.as_text()  # no host has one
