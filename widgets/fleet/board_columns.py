@@ -21,7 +21,7 @@ from widgets.fleet.board_text import (
     shown_host_run,
     state_text,
 )
-from widgets.parts.names import MISSING, host_title
+from widgets.parts.names import MISSING, MOST_NAME, host_title
 from widgets.parts.table_model import RIGHT, TableColumn
 from widgets.theme import icon
 
@@ -35,9 +35,6 @@ MARK = 14
 
 MOST_MARKS = 12
 """Sessions for which the column has room; more are drawn closer together."""
-
-MOST_NAME = 220
-"""Greatest width in pixels of the names of hosts; a longer one is cut, and its tool tip has it."""
 
 MORE = 1
 """Decimals beyond three digits of the middle value."""

@@ -15,8 +15,7 @@ from app.fleet.results import outlier_text
 from app.fleet.sameness import GroupSameness
 from app.fleet.sameness_report import departure_rows, summary_text, value_texts
 from suites.quantities import figure_text, first_upper, metric_text, share_text
-from widgets.fleet.board_columns import MOST_NAME
-from widgets.parts.names import MISSING, host_title
+from widgets.parts.names import MISSING, MOST_NAME, host_title
 from widgets.parts.table import RowDelegate, Table
 from widgets.parts.table_model import RIGHT, ROW, Index, TableColumn, TableModel
 from widgets.theme import SPACE, icon, palette

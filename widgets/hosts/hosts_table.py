@@ -13,7 +13,7 @@ from suites.facts import Facts
 from suites.quantities import metric_text
 from suites.verdict import NOT_JUDGED, Limiter
 from widgets.hosts.host_connections import HostConnections, HostStatus
-from widgets.parts.names import host_title, mark_of
+from widgets.parts.names import MOST_NAME, host_title, mark_of
 from widgets.parts.table import Table
 from widgets.parts.table_model import RIGHT, TableColumn, TableModel
 from widgets.theme import SPACE, icon
@@ -54,6 +54,7 @@ def host_columns(
     return (
         TableColumn(
             "Host", lambda entry: host_title(entry.name), bold=True, key=lambda entry: entry.name,
+            width=90, whole=True, most=MOST_NAME,
             mark=lambda entry: icon("this-computer" if entry.origin is Origin.THIS_COMPUTER else "hosts"),
         ),
         TableColumn(

@@ -15,6 +15,7 @@ from widgets.jobs import BackgroundJob
 from widgets.parts.boxes import fill, in_row
 from widgets.parts.controls import line_edit, push_button
 from widgets.parts.dialogs import ask_for_file, button_row, dialog_column, fit
+from widgets.parts.names import MOST_NAME
 from widgets.parts.notice import Notice
 from widgets.parts.table import Table
 from widgets.parts.table_model import TableColumn, TableModel
@@ -26,7 +27,7 @@ SIZE = (940, 560)
 _MARKS: Mapping[ImportAction, str] = MappingProxyType({ImportAction.SKIPPED: "warning", ImportAction.ADDED: "good"})
 
 COLUMNS: tuple[TableColumn[ImportedHost], ...] = (
-    TableColumn("Host", lambda one: one.entry.name, bold=True),
+    TableColumn("Host", lambda one: one.entry.name, bold=True, width=90, whole=True, most=MOST_NAME),
     TableColumn(
         "Action", lambda one: one.action.value,
         mark=lambda one: icon(_MARKS[one.action]) if one.action in _MARKS else None,

@@ -5,6 +5,9 @@ from collections.abc import Mapping
 from app.plans.plan import LOCAL, host_label
 from suites.verdict import Trust
 
+MOST_NAME = 220
+"""Greatest width in pixels of the names of hosts in a table; a longer one is cut, and its tool tip has it."""
+
 MISSING = "—"
 """Shown for a missing value."""
 
