@@ -76,7 +76,8 @@ def plans_fleet(command: Callable[..., None]) -> Callable[..., None]:
 
 
 _NAMES = (
-    "at_once", "per_group", "per_zone", "per_storage", "order", "seed", "network", "vary", "sessions", "every", "retries",
+    "at_once", "per_group", "per_zone", "per_storage", "order", "seed", "network", "vary", "sessions", "every",
+    "retries",
 )  # fmt: skip
 
 
