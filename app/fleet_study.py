@@ -59,7 +59,10 @@ class Topology(StrEnum):
 
 
 class HostRunState(StrEnum):
-    """State of a host-run. READY: may start, and waits for a worker."""
+    """State of a host-run. READY: may start, and waits for a worker. FAILED: also one that was stopped alone.
+
+    SKIPPED: by the user, with its replaced host, or with its study that was ended, also if it was under way and stopped.
+    """
 
     WAITING = "waiting"
     READY = "ready"

@@ -274,8 +274,9 @@ def add_hosts(connection: Connection, word: str, hosts: Sequence[FleetHost], rep
         connection.execute(own.values(removed=moment, replaced_by=hosts[0].name))
         sessions = {one.session for one in every if one.host == replaced and one.state is not HostRunState.DONE}
         reason = f"replaced by {hosts[0].name}"
+        unrecorded = set(ownership.unrecorded_runs(connection))
         unmeasured = [
-            replace(one, state=HostRunState.SKIPPED, reason=_replaced(one, reason))
+            replace(one, state=HostRunState.SKIPPED, reason=_replaced(one, reason) if one.run in unrecorded else reason)
             for one in every
             if replaced in one.hosts and one.state not in {HostRunState.DONE, HostRunState.SKIPPED}
         ]
@@ -292,9 +293,7 @@ def add_hosts(connection: Connection, word: str, hosts: Sequence[FleetHost], rep
 
 
 def _replaced(one: HostRun, reason: str) -> str:
-    """Return `reason`, with how to end a run that no process carries."""
-    if one.state is not HostRunState.RUNNING or one.worker or not one.run:
-        return reason
+    """Return `reason`, with how to end a run that no process stops."""
     return f"{reason}. Commands of run {one.run} may still run on {one.title}: benchwright attach {one.run} --stop"
 
 

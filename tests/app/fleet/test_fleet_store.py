@@ -486,7 +486,8 @@ def test_a_replaced_host_is_not_measured_beside_the_new_one(store: Store) -> Non
     carried = store.claim_host_run(study.id, carried.number, carried.epoch, "desk")
     left = store.claim_host_run(study.id, left.number, left.epoch, "laptop")
     left = store.set_run_of_host_run(study.id, left, RUN)
-    store.leave_host_run(study.id, left, "not reached")
+    begin_trial(store)
+    end_process(store, RUN)
     for number in (1, 2, 3):
         store.add_fleet_hosts(study.id, [FleetHost(f"b{number}", "a")], f"a{number}")
     assert states(store, study) == [S, S, S, W, W, W]

@@ -220,6 +220,28 @@ def test_a_study_is_stopped_on_a_worker(
     assert alive(store) == 0
 
 
+def test_the_run_of_a_host_that_is_replaced_is_stopped_on_a_worker(
+    store: Store, queue: JobQueue, study: FleetStudy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fleet_worker, "LOOK_EVERY", 0.1)
+    begun, stopped = threading.Event(), list[bool]()
+
+    def run(plan: Plan, run: str, control: Control) -> Generator[Event]:
+        if plan.hosts == ("web-1",):
+            begun.set()
+            control.wait(30.0)
+            stopped.append(control.stopped)
+        yield from ended(store, run, plan, State.DONE, "")
+
+    with at_work(made_worker(store, queue, run)):
+        assert begun.wait(30.0)
+        store.add_fleet_hosts(study.id, [FleetHost("web-2", "g")], "web-1")
+        until(lambda: store.find_fleet_study(study.id).over)
+        until(lambda: bool(stopped))
+    assert stopped == [True]
+    assert [one.state for one in store.host_runs_of(study.id)] == [HostRunState.SKIPPED, HostRunState.DONE]
+
+
 def test_a_worker_that_just_reached_the_library_judges_no_other(
     store: Store, queue: JobQueue, study: FleetStudy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
