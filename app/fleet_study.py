@@ -61,7 +61,7 @@ class Topology(StrEnum):
 class HostRunState(StrEnum):
     """State of a host-run. READY: may start, and waits for a worker. FAILED: also one that was stopped alone.
 
-    SKIPPED: by the user, with its replaced host, or with its study that was ended, also if it was under way and stopped.
+    SKIPPED: by the user, with its replaced host, or with its study that was ended, also one under way that was stopped.
     """
 
     WAITING = "waiting"
