@@ -203,10 +203,10 @@ class FleetServices(HostServices, ABC):
         from app.session_services import RunOptions
 
         def run(plan: Plan, run_id: str, control: Control) -> Generator[Event]:
-            return self._run(plan, asker, control, RunOptions(run_id))
+            return self._run(plan, asker, control, RunOptions(run_id, one_of_many=True))
 
         def attach(run_id: str, control: Control) -> Generator[Event]:
-            return self.attach(run_id, asker, control)
+            return self.attach(run_id, asker, control, RunOptions(one_of_many=True))
 
         return CarrierServices(self._store, run, attach, self._new_run_id)
 

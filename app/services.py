@@ -38,7 +38,7 @@ from suites.errors import BenchwrightError
 from suites.perf import frequency, profiled_commands
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Mapping, Sequence
 
     from app.calibration.calibrate import CalibrationDone, CalibrationRequest
     from app.checks.before import CheckReport
@@ -210,7 +210,7 @@ class Workstation(RedactionServices):
         """
         try:
             if entry.detached:
-                yield from self.attach(entry.detached, asker, control, entry.id)
+                yield from self.attach(entry.detached, asker, control, RunOptions(entry=entry.id))
             elif entry.session_series:
                 yield from self.run_session(entry.session_series, asker, control, entry.id)
             else:
@@ -248,7 +248,7 @@ class Workstation(RedactionServices):
         request = replace(made, unwatched=options.unwatched, session=options.session)
         with self.queue.under_way(plan, self._location, control.busy, options.entry) as mark:
             request = replace(request, admit=mark.admit, streams=mark.streams)
-            yield from mark.noted(recorded(Engine(request), self._store, self._use_library))
+            yield from mark.noted(recorded(Engine(request), self._store, self._use_library_of(options)))
 
     def calibrate(
         self, host: str, wanted: CalibrationRequest, asker: Asker, control: Control
@@ -314,7 +314,7 @@ class Workstation(RedactionServices):
         """End the runs whose process has ended and that left nothing on a host."""
         _end_interrupted(self._store)
 
-    def attach(self, run: str, asker: Asker, control: Control, entry: str = "") -> Generator[Event]:
+    def attach(self, run: str, asker: Asker, control: Control, options: RunOptions | None = None) -> Generator[Event]:
         """Resume a detached run: yield its stored events, then the new ones.
 
         Output written while detached is read from the byte at which the stored output ends; then the remaining trials
@@ -324,6 +324,7 @@ class Workstation(RedactionServices):
         """
         from app.runs.run import attached
 
+        options = options or RunOptions()
         record = self._store.load(run)
         plan = validate(record.plan, usable_goals=False)
         agreed = self.consents.settle(plan, asker)
@@ -333,17 +334,22 @@ class Workstation(RedactionServices):
         with suppress(BenchwrightError):  # a deleted baseline must not prevent resuming
             baseline = self.stopping_baseline(plan)
         request = self._request(taken.id, plan, asker, control, agreed=agreed, baseline=baseline)
-        with self.queue.under_way(plan, self._location, control.busy, entry) as mark:
+        with self.queue.under_way(plan, self._location, control.busy, options.entry) as mark:
             request = replace(request, admit=mark.admit, streams=mark.streams)
-            yield from mark.noted(attached(request, taken, self._store, self._selection.record, self._use_library))
+            opening = self._use_library_of(options)
+            yield from mark.noted(attached(request, taken, self._store, self._selection.record, opening))
 
     def _services_at(self, library: Path, hosts: Path) -> Workstation:
         return Workstation(library, hosts)
 
-    def _use_library(self, location: Location) -> None:
-        """Switch to the library at `location`, in which a run is stored, unless it is the current one."""
-        if location != self._location:
-            self.open_library(location)
+    def _use_library_of(self, options: RunOptions) -> Callable[[Location], None]:
+        """Return what opens the library in which a run is stored, unless it is the current one."""
+
+        def use(location: Location) -> None:
+            if location != self._location and not options.one_of_many:
+                self.open_library(location)
+
+        return use
 
     def forget(self, run: str) -> str:
         """End a detached run without contacting its hosts; return its id.

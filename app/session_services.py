@@ -23,12 +23,17 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class RunOptions:
     """What sets a run of a plan apart: its id (empty: a new one), its session, the steps without telemetry, and its
-    entry in the queue (empty: it was not queued)."""
+    entry in the queue (empty: it was not queued).
+
+    If the library cannot be written and the run is saved to another one, that is opened, unless this one
+    has others under way, `one_of_many`.
+    """
 
     run_id: str = ""
     session: PlannedSession | None = None
     unwatched: frozenset[str] = frozenset()
     entry: str = ""
+    one_of_many: bool = False
 
 
 class SessionServices(InvestigationServices):
@@ -63,7 +68,7 @@ class SessionServices(InvestigationServices):
         self.check_writable()
         under_way = self._store.find_series(series).under_way
         if under_way is not None and under_way.detached:
-            run_id, events = under_way.run, self.attach(under_way.run, asker, control, entry)
+            run_id, events = under_way.run, self.attach(under_way.run, asker, control, RunOptions(entry=entry))
         else:
             run_id = self._new_run_id()
             claimed, session = self._store.claim_session(series, run_id)
@@ -84,7 +89,7 @@ class SessionServices(InvestigationServices):
         return new_run_id(datetime.now(UTC))
 
     @abstractmethod
-    def attach(self, run: str, asker: Asker, control: Control, entry: str = "") -> Generator[Event]:
+    def attach(self, run: str, asker: Asker, control: Control, options: RunOptions | None = None) -> Generator[Event]:
         """Resume a detached run."""
 
     @abstractmethod

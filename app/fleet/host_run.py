@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
-from app.events import Event, RunDetached, RunEnded, RunStarted, State, TrialAttached, TrialStarted
+from app.events import Event, LibraryChanged, RunDetached, RunEnded, RunStarted, State, TrialAttached, TrialStarted
 from app.fleet_study import FleetStudy, HostRun, HostRunState
 from app.json_converter import short
+from app.library_location import Location
 from app.plans.plan import Plan
 from app.runs.control import Control, HostInUseError
-from app.store.errors import StoreBusyError, StoreError, StoreLostError, TakenOverError
+from app.store.errors import TRANSIENT, StoreError, TakenOverError
 from app.store.store import Store
 from remote.errors import FINAL, ConnectError, ConnectOutcome, outcome_of
 from suites.errors import BenchwrightError
@@ -63,6 +64,7 @@ class _Outcome:
     attached: bool = False
     stopped: bool = False
     unreached: ConnectOutcome | None = None
+    library: Location | None = None
 
     def note(self, event: Event) -> None:
         match event:
@@ -72,6 +74,8 @@ class _Outcome:
                 self.measured = True
             case RunDetached():
                 self.detached = True
+            case LibraryChanged(path=path, problem=""):
+                self.library = path
 
 
 def carry(
@@ -86,7 +90,7 @@ def carry(
     A host-run that another process takes over ends here without an event. A detached one stays under way. If it was
     stopped `with_study`, it waits again, or is skipped in a study that was ended; stopped alone, it has failed. After a
     failure to connect that only the user can fix, it is tried again only if there are other workers. Waits for a
-    library that cannot be reached; if `control` ends that, the error is raised, and the host-run stays under way until
+    library that cannot be written; if `control` ends that, the error is raised, and the host-run stays under way until
     it is released.
     """
     outcome, error = _Outcome(attached=bool(one.run)), None
@@ -100,7 +104,7 @@ def carry(
     except TakenOverError:
         log.info("the host-run of %s was taken over", one.title, exc_info=True)
         return
-    except (StoreLostError, StoreBusyError):
+    except TRANSIENT:
         raise
     except BenchwrightError as failed:
         error = failed
@@ -115,11 +119,11 @@ def carry(
 
 
 def _once_reached(call: Callable[[], _Returned], control: Control) -> _Returned:
-    """Return what `call` returns, once the library can be reached; raise its error if the run ends before."""
+    """Return what `call` returns, once the library can be written; raise its error if the run ends before."""
     while True:
         try:
             return call()
-        except (StoreLostError, StoreBusyError):
+        except TRANSIENT:
             if control.wait(LIBRARY_RETRY):
                 raise
             log.info("the library cannot be used; trying again", exc_info=True)
@@ -180,7 +184,10 @@ def _settle(
     attempts = one.attempts + (not elsewhere)
     by_user = (outcome_of(error) or outcome.unreached) in BY_USER
     again = one.attempts <= study.plan.retries and (not by_user or services.others())
-    if outcome.state is State.DONE:
+    if outcome.library not in {None, store.location}:
+        reason = f"The library could not be written: the run is saved to {outcome.library}. {reason}".strip()
+        store.settle_host_run(study.id, one, HostRunState.FAILED, reason=reason)
+    elif outcome.state is State.DONE:
         store.settle_host_run(study.id, one, HostRunState.DONE, reason=reason)
     elif outcome.stopped and error is None:
         store.settle_host_run(study.id, uncounted(one), HostRunState.WAITING, reason=reason)

@@ -21,7 +21,7 @@ from app.fleet.runner import OnEvent, worker_name
 from app.fleet_study import FleetHost, FleetStudy, HostRun, HostRunState
 from app.runs.control import Control
 from app.store import host_runs
-from app.store.errors import StoreBusyError, StoreError, StoreLostError, TakenOverError, UnknownOutcomeError
+from app.store.errors import TRANSIENT, StoreError, TakenOverError, UnknownOutcomeError
 from app.store.ownership import HEARTBEAT, HEARTBEAT_TIMEOUT
 from app.store.workers import workers_alive
 from suites.errors import BenchwrightError
@@ -212,7 +212,7 @@ class FleetWorker:
             except TakenOverError:
                 log.info("job for %s of %s, epoch %s: taken over", job.number, job.study, job.epoch)
                 return None
-            except (StoreLostError, StoreBusyError) as error:
+            except TRANSIENT as error:
                 again = again or isinstance(error, UnknownOutcomeError)
                 log.warning("the library cannot be used; trying again", exc_info=True)
                 self._stop.wait(RETRY_AFTER)

@@ -7,7 +7,15 @@ from collections.abc import Callable, Iterator
 from app.events import Activity, Event, LibraryChanged, RunDetached, RunEnded
 from app.library_location import Location
 from app.runs.control import Control
-from app.store.errors import DamagedError, StoreBusyError, StoreError, StoreFullError, StoreLostError, TakenOverError
+from app.store.errors import (
+    TRANSIENT,
+    DamagedError,
+    StoreBusyError,
+    StoreError,
+    StoreFullError,
+    StoreLostError,
+    TakenOverError,
+)
 from app.store.full_disk import move_to_new_file
 from app.store.recorder import Recorder
 from suites.errors import BenchwrightError
@@ -64,15 +72,13 @@ class RecordingStage:
         while True:
             try:
                 _record(event, self._recorder, taken=taken)
-            except (StoreFullError, StoreLostError, DamagedError, StoreBusyError) as error:
+            except (*TRANSIENT, DamagedError) as error:
                 taken = True
                 if self._defers(error):
                     return
                 if self._control.over and not self._waits_for(error):
                     yield from self._moved_to_new_file(error)
-                elif self._is_brief(error, time.monotonic() - began):
-                    self._control.wait(BUSY_RETRY)
-                else:
+                elif not self._is_brief(error, time.monotonic() - began):
                     yield from self._paused(error, waited)
                     waited = error
             else:
@@ -190,8 +196,9 @@ class RecordingStage:
 
 
 def _record(event: Event, recorder: Recorder, *, taken: bool) -> None:
+    """Record an event, one that the recorder has `taken` already by waiting for a locked library for BUSY_RETRY."""
     if taken:
-        recorder.flush()
+        recorder.flush(BUSY_RETRY)
     else:
         recorder.record(event)
     if isinstance(event, RunEnded | RunDetached):

@@ -48,6 +48,10 @@ class StoreBusyError(StoreError):
     """Another program has locked the library; recorded events wait in memory."""
 
 
+TRANSIENT = (StoreFullError, StoreLostError, StoreBusyError)
+"""What a library that cannot be written at present raises: it may pass."""
+
+
 class ReadOnlyError(StoreError):
     """The library has a newer format, which this version only reads."""
 

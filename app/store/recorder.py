@@ -334,13 +334,17 @@ class Recorder:
             self._pack()
 
     def _pack(self) -> None:
-        """Pack the samples of an ended run; Store.pack_samples() packs what takes longer than PACKING, or fails."""
+        """Pack the samples of an ended run; Store.pack_samples() packs what takes longer than PACKING, or fails.
+
+        After each step it leaves the library to other runs for as long.
+        """
         until = time.monotonic() + PACKING
         try:
-            while time.monotonic() < until:
+            while (began := time.monotonic()) < until:
                 with self._library.database.writing(adding=True) as connection:
                     if not packed_samples.pack(connection, self._run_id):
                         return
+                time.sleep(time.monotonic() - began)
         except StoreError:
             log.info("samples of %s not packed", self._run_id, exc_info=True)
 

@@ -47,7 +47,7 @@ from app.store import (
     verdict_history,
 )
 from app.store.backup import BackedUp, back_up
-from app.store.errors import StoreBusyError, StoreError, StoreFullError, StoreLostError
+from app.store.errors import TRANSIENT, StoreError, StoreFullError
 from app.store.full_disk import on_full_disk
 from app.store.library_merge import Merged, merge
 from app.store.library_version import LibraryVersion, version_of
@@ -371,7 +371,7 @@ class Store:
         """
         if self.read_only() is not None:
             return []
-        with suppress(StoreFullError, StoreLostError, StoreBusyError), self.database.writing(0.0) as connection:
+        with suppress(*TRANSIENT), self.database.writing(0.0) as connection:
             unrecorded = ownership.unrecorded_runs(connection)
             carried = host_runs.runs_under_way(connection) if unrecorded else set()
             dead = [run for run in unrecorded if run not in carried and not host_log.is_attachable(connection, run)]

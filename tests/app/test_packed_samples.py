@@ -8,12 +8,15 @@ import sqlite3
 import struct
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from sqlalchemy import Connection
 
 from app.events import (
     Event,
@@ -282,6 +285,26 @@ def test_recorders_write_between_the_steps(unpacked: Store, monkeypatch: pytest.
                 next(packing, None)
     assert read(unpacked) == before == read(unpacked, other)
     assert rows(unpacked.path, "sample_rows") == 0
+
+
+def test_a_run_that_ends_leaves_the_library_to_others_for_as_long_as_it_packs(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(packed_samples, "STEP", 100)
+    pack, spans = packed_samples.pack, []
+
+    def timed(connection: Connection, run: str) -> int:
+        began = time.monotonic()
+        found = pack(connection, run)
+        spans.append((began, time.monotonic()))
+        return found
+
+    monkeypatch.setattr(packed_samples, "pack", timed)
+    record(store, RUN, events())
+    assert rows(store.path, "sample_rows") == 0
+    assert len(spans) > 5
+    for (began, ended), (following, _) in pairwise(spans):
+        assert following - ended >= ended - began
 
 
 def test_two_processes_pack_the_same_runs(unpacked: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,11 +3,13 @@
 import os
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -182,7 +184,6 @@ def test_hosts_that_fail_end_no_other_and_have_a_reason(
 @contextmanager
 def process_guard(host: LabHost, file: Path) -> Iterator[None]:
     """Stop a host once it measures."""
-    import threading
 
     def stop() -> None:
         until(file.exists, 120)
@@ -210,3 +211,31 @@ def test_a_host_in_use_by_another_run_is_measured_after_it(
     assert ended.counts == {D: 2}
     assert starts(files) == [2 * TRIALS, TRIALS]
     assert workstation.fleet_study(first.id).counts == {D: 1}
+
+
+@pytest.mark.slow
+def test_a_study_stopped_with_a_locked_library_stays_in_it(
+    workstation: Workstation, start_machine: StartMachine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The runs are saved to files of their own; the study is not lost, and complete once these are run again."""
+    monkeypatch.setattr("app.runs.recording.STOPPING", 1.0)
+    hosts = ["a1", "a2"]
+    files = [counted(start_machine(host), tmp_path / host) for host in hosts]
+    study = workstation.begin_fleet_study(fleet_plan(*hosts, seconds=3), AnsweringAsker())
+    library = workstation.library_location
+    runner = workstation.fleet_runner(study.id, AnsweringAsker())
+    running = threading.Thread(target=runner.run)
+    running.start()
+    until(lambda: all(starts(files)), 120)
+    with closing(sqlite3.connect(tmp_path / "library.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        runner.stop()
+        until(lambda: len(list(tmp_path.glob("library-*.db"))) == len(hosts), 60)
+        until(lambda: not runner.hosts_under_way(), 60)
+        other.execute("ROLLBACK")
+    running.join(60)
+    assert workstation.library_location == library
+    assert workstation.fleet_runner(study.id, AnsweringAsker()).run().counts == {F: 2}
+    workstation.retry_host_runs(study.id)
+    assert workstation.fleet_runner(study.id, AnsweringAsker()).run().counts == {D: 2}
+    assert [len(workstation.load(one.run).trials) for one in workstation.host_runs(study.id)] == [TRIALS] * 2
