@@ -141,10 +141,11 @@ def test_the_centre_ignores_an_outlier_and_is_the_geometric_mean_of_two() -> Non
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("cov", [0.02, 0.05])
 def test_clean_fleets_have_a_lemon_in_at_most_5_percent(shape: str, fleet: tuple[int, int, int], cov: float) -> None:
+    """Where effects of 5 % have a tail, it has slow instances in more studies; see METHOD."""
     instances, sessions, tries = fleet
     plan = SimulatedFleet(1, instances, sessions, 6, instance=cov, shape=shape, correlated=0.7, uneven=True)
-    tail_of_slow_ones = shape in {"skewed", "exponential"} and cov == 0.05
-    assert false_lemons(plan, tries).interval[0] <= (0.25 if tail_of_slow_ones else 0.05)
+    most = {"t3": 0.1, "skewed": 0.25, "exponential": 0.25} if cov == 0.05 else {}
+    assert false_lemons(plan, tries).interval[0] <= most.get(shape, 0.05)
 
 
 @pytest.mark.slow
