@@ -148,6 +148,14 @@ class FleetResultServices(FleetServices, ABC):
         }
         return [write_whole(path, makers[kind]()) for kind, path in files]
 
+    def export_fleet_trials(self, word: str, path: Path, metrics: Sequence[str] = ()) -> Path:
+        """Write every counted trial with its host, group, session and run to a CSV file. Raises WriteError."""
+        from app.export import write_csv
+        from app.fleet.trial_rows import TRIAL_COLUMNS, trial_rows
+
+        found = self.fleet_results(word, metrics)
+        return write_csv(trial_rows(found, self.host_runs(found.study.id)), TRIAL_COLUMNS, path)
+
     def sessions_of_groups(self, selector: str) -> Mapping[str, Mapping[int, str]]:
         """Return for each group of ``fleet:STUDY``, or of ``fleet:STUDY:GROUP``, a selector of each session.
 

@@ -8,7 +8,6 @@ import click
 from app.cli.common import PERCENT, Whole, json_verb, plain, print_file, print_json, print_note, verb
 from app.cli.sameness import print_sameness
 from app.cli.studies import Study, study
-from app.export import write_csv
 from app.fleet.board import study_state
 from app.fleet.changes import changes_lines
 from app.fleet.planner import FleetGoal, FleetRequest
@@ -16,7 +15,6 @@ from app.fleet.proposals import MOST_INSTANCES
 from app.fleet.results import results_lines
 from app.fleet.results_json import proposals_to_json, results_to_json
 from app.fleet.sameness_report import sameness_to_json
-from app.fleet.trial_rows import TRIAL_COLUMNS, trial_rows
 from app.sample_size.designs import DesignLimits
 from app.services import Workstation
 from app.verb_results import WrittenFiles
@@ -59,7 +57,7 @@ def results(workstation: Workstation, name: str, metrics: tuple[str, ...], since
                 click.echo(plain(f"  {line}"))
 
     def write(path: Path) -> None:
-        write_csv(trial_rows(found, workstation.host_runs(found.study.id)), TRIAL_COLUMNS, path)
+        workstation.export_fleet_trials(found.study.id, path, metrics)
 
     return Study(show, partial(results_to_json, found), write, found.charts)
 

@@ -99,6 +99,15 @@ class FleetPage(Page):
         self.runs.start(study)
         self.show_study(study.id)
 
+    def export(self) -> bool:
+        """Offer to export the results of the selected study; return whether one is selected."""
+        if not self.feed.study:
+            return False
+        self.views.show_results()
+        if not self.results.export():
+            self.status.emit("The results are not read yet: export them then")
+        return True
+
     def hideEvent(self, event: QHideEvent) -> None:
         """Read nothing while the page is hidden."""
         super().hideEvent(event)

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QComboBox, QScrollArea, QSplitter, QStackedLayout, QTabWidget, QWidget
@@ -15,14 +16,17 @@ from app.fleet_study import FleetStudy, HostRunState
 from app.services import Workstation
 from suites.errors import BenchwrightError
 from suites.quantities import count_text, first_upper
+from widgets.export_dialog import safe_name
 from widgets.fleet.changes_pane import ChangesPane, DeparturesPane
 from widgets.fleet.next_study_pane import NextStudyPane
 from widgets.fleet.outliers_pane import OutliersPane
 from widgets.fleet.ranking_pane import GroupRankingPane
 from widgets.fleet.read_pane import ReadPane
 from widgets.fleet.results_tables import LevelTable
+from widgets.jobs import BackgroundJob
 from widgets.parts.boxes import column_in, fill, in_row
 from widgets.parts.controls import push_button
+from widgets.parts.dialogs import ask_for_file
 from widgets.parts.empty_state import EmptyState
 from widgets.parts.layouts import remember_splitter
 from widgets.parts.notice import Picture
@@ -35,6 +39,9 @@ READ_EVERY = 10.0
 
 IDLE = 4.0
 """Least seconds between two reads, as a multiple of the time that a read takes."""
+
+FORMATS = {".html": "html", ".md": "markdown", ".pdf": "pdf"}
+FILES = ("HTML report (*.html)", "Markdown (*.md)", "PDF (*.pdf)", "Trials as CSV (*.csv)")
 
 NEEDED = (
     f"A lemon needs {FEWEST_PER_GROUP} instances of a group with results. The variance of a level needs two units "
@@ -58,6 +65,8 @@ class ResultsView(ReadPane):
         self._clock.timeout.connect(lambda: self.show_study(self.study))
         self._next = 0.0  # the earliest moment of another read
         self.title = OneLine(text_font(TextSize.HEADING, bold=True))
+        self.report_button = push_button("Export…", lambda _checked: self.export())
+        set_tool_tip(self.report_button, "Write the report of the study, or its trials as a table")
         self.mark, self.lemons = Picture("info"), OneLine(text_font(TextSize.BODY))
         self.populations, self.waiting = Text(), Text("", Tone.MUTED)
         self.notes_button = push_button("Notes", checkable=True)
@@ -84,6 +93,32 @@ class ResultsView(ReadPane):
         more = study.id == self.study and self._over not in {None, over}
         if more and not self.reading and not self._clock.isActive():
             self._clock.start(round(1000 * max(0.0, self._next - time.monotonic())))
+
+    def export(self) -> bool:
+        """Ask for a file and write the report or the trials; return False if no results are shown."""
+        if self.results is None:
+            return False
+        name = f"{safe_name(self.results.study.name)}.html"
+        ask_for_file(self, "Export the results", self.write, FILES, save_as=name)
+        return True
+
+    def write(self, path: Path) -> None:
+        """Write the report to a file, whose ending is its format, or the trials to a .csv."""
+        if self.results is None:
+            return
+        workstation, study, ending = self.workstation, self.results.study.id, path.suffix.lower()
+
+        def work() -> Path:
+            if ending == ".csv":
+                return workstation.export_fleet_trials(study, path)
+            return workstation.export_fleet_report(study, [(FORMATS.get(ending, "html"), path)])[0]
+
+        self.report_button.setEnabled(False)
+        self.status.emit("Writing the report…")
+        BackgroundJob(work, self).start(
+            lambda written: self.status.emit(f"Wrote {written}"), self.notice.show_error,
+            finished=lambda: self.report_button.setEnabled(True),
+        )  # fmt: skip
 
     def _read(self) -> None:
         began, study = time.monotonic(), self.study
@@ -206,7 +241,8 @@ class ResultsView(ReadPane):
             splitter.setSizes([self.levels.scaled(260), self.levels.scaled(260)])
         found = QWidget()
         line = in_row(self.mark, (self.lemons, 1), self.notes_button, self.figure, spacing=SPACE[1])
-        fill(column_in(found, SPACE[1]), self.title, line, self.populations, self.notes, (splitter, 1))
+        head = in_row((self.title, 1), self.report_button)
+        fill(column_in(found, SPACE[1]), head, line, self.populations, self.notes, (splitter, 1))
         self.empty = EmptyState("No results yet", NEEDED, icon="hosts")
         content = QWidget()
         self._stack = QStackedLayout(content)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -289,3 +290,23 @@ def test_a_goal_out_of_reach_says_so_and_offers_nothing(qtbot: QtBot, page: Flee
     qtbot.waitUntil(lambda: pane.none.text() == "No design with at most 3 instances of each type reaches it.")
     assert pane.table.isHidden()
     assert not pane.begin.isEnabled()
+
+
+@pytest.mark.parametrize(
+    ("ending", "start"), [(".html", "<!doctype html>"), (".md", "# volume check"), (".csv", "study,group,host,type")]
+)
+def test_the_results_are_exported(qtbot: QtBot, page: FleetPage, tmp_path: Path, ending: str, start: str) -> None:
+    path = tmp_path / f"report{ending}"
+    page.results.write(path)
+    qtbot.waitUntil(lambda: not jobs.running() and page.results.report_button.isEnabled())
+    text = path.read_text()
+    assert text.lower().startswith(start)
+    assert SLOW in text
+
+
+def test_a_report_that_cannot_be_written_is_a_message(qtbot: QtBot, page: FleetPage, tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    path.mkdir()
+    page.results.write(path)
+    qtbot.waitUntil(page.results.notice.isVisible)
+    assert page.results.report_button.isEnabled()
