@@ -309,4 +309,4 @@ def test_a_report_that_cannot_be_written_is_a_message(qtbot: QtBot, page: FleetP
     path.mkdir()
     page.results.write(path)
     qtbot.waitUntil(page.results.notice.isVisible)
-    assert page.results.report_button.isEnabled()
+    qtbot.waitUntil(page.results.report_button.isEnabled)
