@@ -20,7 +20,8 @@ class FleetEstimate:
     `session` is the time of one session, `whole` until the end of the last. `measured` is the price of the hours in
     which hosts are measured, by currency, `kept` that of hosts which run from the start of the study to its end.
     `unpriced` hosts have no price. `open`: some step has no known duration, so that times are lower bounds; `unknown`
-    names the volumes that are lower bounds, ``written`` and ``network``.
+    names the volumes that are lower bounds, ``written`` and ``network``. `prepared` are the bytes of test files
+    that are written before the first trials, in a time that is not known.
     """
 
     hosts: int
@@ -38,6 +39,7 @@ class FleetEstimate:
     open: bool = False
     resting: int = 0
     unknown: tuple[str, ...] = ()
+    prepared: int = 0
 
 
 def estimate_of(plan: FleetPlan, totals_of: Callable[[HostRun], Totals]) -> FleetEstimate:
@@ -65,6 +67,7 @@ def estimate_of(plan: FleetPlan, totals_of: Callable[[HostRun], Totals]) -> Flee
         whole=whole,
         at_once=_most_at_once((each.start, each.end) for each in first),
         written=sum(totals(each.one).written for each in first),
+        prepared=sum(totals(each.one).prepared for each in first),
         network=sum(totals(each.one).network for each in first),
         across_zones=sum(_crosses(plan, each.one) for each in first),
         measured=_priced(plan, busy),
@@ -100,12 +103,13 @@ def _most_at_once(spans: Iterator[tuple[float, float]]) -> int:
 
 def estimate_lines(found: FleetEstimate) -> list[str]:
     """Return the estimate as lines of text."""
-    at_least = "at least " if found.open else ""
+    at_least = "at least " if found.open or found.prepared else ""
+    first = f", and {quantity(found.prepared)} of test files are written first" if found.prepared else ""
     numbers = ((found.hosts, "host"), (found.host_runs, "host-run"), (found.trials, "trial"))
     each = f", {duration_text(found.session)} in each session" if found.whole > found.session else ""
     lines = [
         f"{', '.join(count_text(*each) for each in numbers)}; up to {found.at_once} at once",
-        f"Time: {at_least}{duration_text(found.whole)}{each}",
+        f"Time: {at_least}{duration_text(found.whole)}{each}{first}",
         f"Cost: {_cost_text(found)}",
     ]
     lines += [f"Written: {text}" for text in _volume_texts(found, "written", found.written)]

@@ -47,6 +47,7 @@ class Totals:
     quick: float | None = None  # seconds of a quick look; None if unknown, or if the plan is not longer
     sessions: int = 1  # all other fields are of one session
     every: float = 0.0  # seconds between the starts of two sessions
+    prepared: int = 0  # bytes of `written` before the first trials, in a time that is not known
 
     def end(self, start: datetime) -> datetime:
         """Return when the last session ends at the latest, if the first starts at `start` and none fails.
@@ -75,6 +76,7 @@ def totals(plan: Plan, previews: Sequence[StepPreview]) -> Totals:
         duration=_duration(plan, columns["duration"], repeats),
         written=int(repeats * _known(columns["written"])) + sum(each.prepared for each in estimates),
         space=_space(plan, previews),
+        prepared=sum(each.prepared for each in estimates),
         network=int(repeats * _known(columns["network"])),
         open=frozenset(name for name, column in columns.items() if None in column) - _fixed(plan),
         most=None if most is None else most * len(previews),

@@ -32,6 +32,13 @@ def test_four_hosts_two_at_once() -> None:
     assert (found.measured, found.unpriced, found.resting, found.open) == ({}, 4, 0, False)
 
 
+def test_the_time_to_write_test_files_is_not_known() -> None:
+    found = estimate_of(study(3, 1), lambda one: replace(totals_of(one), prepared=2**30))
+    assert found.prepared == 4 * 2**30
+    assert "Time: at least 2 min, and 4 GiB of test files are written first" in estimate_lines(found)
+    assert "Time: 2 min" in estimate_lines(estimate_of(study(3, 1), totals_of))
+
+
 def test_sessions_are_spread_over_days() -> None:
     day = 86400.0
     found = estimate_of(study(2, at_once=1, sessions=3, every=day), totals_of)
