@@ -108,7 +108,7 @@ def fleet(
         if namespaces:
             namespace, host.address = namespaces[index]
             host.options["ListenAddress"] = host.address
-            host.prefix = ["ip", "netns", "exec", namespace, *host.prefix]
+            host.prefix = ["nsenter", f"--net=/run/netns/{namespace}", *host.prefix]  # ip would hide /sys/fs/cgroup
         if quotas and name in quotas:
             host.prefix = [*_with_quota(f"{stem}-{name}", quotas[name]), *host.prefix]
         if environment and name in environment:
