@@ -109,6 +109,7 @@ class FleetResultServices(FleetServices, ABC):
 
     def fleet_sections(self, word: str, metrics: Sequence[str] = (), since: str = "") -> list[ReportSection]:
         """Return the report of a study as an ordered list of sections, with the changes since the study `since`."""
+        from app.fleet.changes import changes_since
         from app.sharing.fleet_sections import ReportedStudy, fleet_sections
 
         found = self.fleet_results(word, metrics)
@@ -116,7 +117,7 @@ class FleetResultServices(FleetServices, ABC):
         host_runs = self.host_runs(study)
         lemons = dict.fromkeys(one.host for one in found.search.lemons)
         tickets = {host: self._ticket(found, host) for host in lemons}
-        changes = self.fleet_changes(since, study) if since else None
+        changes = changes_since(self.fleet_results(since, metrics).metrics, found.metrics) if since else None
         commands = self._commands_of(host_runs)
         reported = ReportedStudy(found, host_runs, self.fleet_sameness(study), tickets, commands, changes, since)
         return fleet_sections(reported)
@@ -148,12 +149,11 @@ class FleetResultServices(FleetServices, ABC):
         }
         return [write_whole(path, makers[kind]()) for kind, path in files]
 
-    def export_fleet_trials(self, word: str, path: Path, metrics: Sequence[str] = ()) -> Path:
-        """Write every counted trial with its host, group, session and run to a CSV file. Raises WriteError."""
+    def export_fleet_trials(self, found: FleetResults, path: Path) -> Path:
+        """Write every counted trial of results with its host, group, session and run as CSV. Raises WriteError."""
         from app.export import write_csv
         from app.fleet.trial_rows import TRIAL_COLUMNS, trial_rows
 
-        found = self.fleet_results(word, metrics)
         return write_csv(trial_rows(found, self.host_runs(found.study.id)), TRIAL_COLUMNS, path)
 
     def sessions_of_groups(self, selector: str) -> Mapping[str, Mapping[int, str]]:

@@ -35,6 +35,11 @@ ENDINGS = (".csv", ".png", ".html", ".md")
 """The ending of each format, in the order of the boxes."""
 
 
+REPORT_FORMATS = {".html": "html", ".md": "markdown", ".pdf": "pdf"}
+REPORT_FILES = ("HTML report (*.html)", "Markdown (*.md)", "PDF (*.pdf)")
+"""The formats of reports of several runs by ending, and the choices of a file."""
+
+
 def safe_name(name: str) -> str:
     """Return `name` as a file name that is safe on every file system and in a shell."""
     safe = "".join(character if character.isalnum() or character in "-_." else "-" for character in name)

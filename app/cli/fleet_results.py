@@ -57,7 +57,7 @@ def results(workstation: Workstation, name: str, metrics: tuple[str, ...], since
                 click.echo(plain(f"  {line}"))
 
     def write(path: Path) -> None:
-        workstation.export_fleet_trials(found.study.id, path, metrics)
+        workstation.export_fleet_trials(found, path)
 
     return Study(show, partial(results_to_json, found), write, found.charts)
 

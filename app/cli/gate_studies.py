@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from app.cli.common import print_note
 from app.comparison.criteria import ComparisonCriteria
 from app.comparison.gate import GateError, GateResult, answers_of_groups, check_same_suite, parse_conditions, result_of
-from app.fleet_study import PREFIX, FleetStudy
+from app.fleet_study import PREFIX, FleetStudy, HostRunState
 from app.services import Workstation
 from suites.quantities import count_text
 
@@ -50,7 +50,7 @@ def _study(workstation: Workstation, word: str) -> FleetStudy:
 
 
 def _note_left_out(study: FleetStudy, groups: Sequence[str]) -> None:
-    missing = sum(count for state, count in study.counts.items() if state != "done")
+    missing = sum(count for state, count in study.counts.items() if state is not HostRunState.DONE)
     if missing:
         print_note(f"{count_text(missing, 'host-run')} of {study.id} without a result: left out.")
     if groups:

@@ -139,18 +139,14 @@ def results_lines(found: FleetResults) -> list[str]:
     for one, levels in zip(found.metrics, found.levels, strict=True):
         lines.append(f"{one.title}: variance by level")
         if levels is None:
-            lines.append("  not known: a network test measures two hosts at once")
+            lines.append(f"  {PAIRED}")
             continue
         lines += [f"  {level.text}" for level in levels.levels]
         lines += [f"  {moment.text}" for moment in levels.shared_moments]
     lemons = dict.fromkeys(each.host for each in found.search.lemons)
     lines.append(f"Lemons: {count_text(len(lemons), 'instance') if lemons else 'none'}")
     lines += [f"  {outlier_text(each)}" for each in found.search.outliers]
-    lines += [
-        f"  {each.group}: {count_text(len(each.low_hosts), 'host')} on one level, "
-        f"{count_text(len(each.high_hosts), 'host')} on another, {each.step}"
-        for each in found.search.populations
-    ]
+    lines += [f"  {each.text}" for each in found.search.populations]
     lines += [f"  not tested: {text}" for text in found.search.untested]
     lines += [f"Note: {text}" for text in found.notes]
     return lines

@@ -8,7 +8,7 @@ from app.fleet.board import study_state
 from app.fleet.changes import FleetChanges, changes_lines
 from app.fleet.lemons import METHOD, Lemon, LemonKind, p_text
 from app.fleet.levels import FleetLevels
-from app.fleet.results import FleetResults, lemons_text
+from app.fleet.results import PAIRED, FleetResults, lemons_text
 from app.fleet.sameness import GroupSameness
 from app.fleet.sameness_report import departure_rows, fact_value_rows, summary_text, unread_lines
 from app.fleet.study import FleetMetric, host_centre
@@ -99,7 +99,7 @@ def _metric(found: FleetResults, one: FleetMetric, levels: FleetLevels | None) -
         *([] if levels is None else (level.text for level in levels.levels)),
     ]
     if levels is None:
-        lines.append("Variance by level is not known: a network test measures two hosts at once.")
+        lines.append(PAIRED)
     notes = () if levels is None else tuple(each.text for each in levels.shared_moments)
     head = ("Group", "Instances", "Median", "Lowest", "Highest")
     table = SectionTable(head, tuple(_group_values(one)), (1, 2, 3, 4))
@@ -116,11 +116,7 @@ def _group_values(one: FleetMetric) -> Iterator[tuple[str, ...]]:
 def _lemons(found: FleetResults) -> ReportSection:
     head = ("Host", "Group", "Metric", "Differs", "Ratio", "95 % interval", "p", "Trials")
     rows = tuple(_outlier_row(one) for one in found.search.outliers)
-    notes = [
-        f"{each.group}, {each.step}: {count_text(len(each.low_hosts), 'host')} on one level, "
-        f"{count_text(len(each.high_hosts), 'host')} on another"
-        for each in found.search.populations
-    ]
+    notes = [each.text for each in found.search.populations]
     notes += [f"Not tested: {text}" for text in found.search.untested]
     table = SectionTable(head, rows, (4, 7)) if rows else None
     return ReportSection("Lemons", lines=(f"{lemons_text(found)}.",), table=table, notes=_shortened(notes))

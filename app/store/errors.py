@@ -223,11 +223,10 @@ def too_new(path: Location, found: int, needed: int) -> StoreError:
 
 def no_run(run: str) -> StoreError:
     """Return the error that no run has this id or name."""
-    where = "Show a study with: benchwright fleet show" if run.startswith(PREFIX) else _LIST
-    return StoreError(f"There is no run “{run[:80]}”.", where)
-
-
-_LIST = "List the runs with: benchwright list"
+    shown = "Show a study with: benchwright fleet show"
+    return StoreError(
+        f"There is no run “{run[:80]}”.", shown if run.startswith(PREFIX) else "List the runs with: benchwright list"
+    )
 
 
 class UnreadableRunError(StoreError):

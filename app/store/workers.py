@@ -1,6 +1,8 @@
 """Workers that take host-runs from the queue in the database of a library, by their heartbeats."""
 
-from sqlalchemy import Connection
+from datetime import timedelta
+
+from sqlalchemy import Connection, column, func, select, table
 
 from app.store.roles import QUEUE_SCHEMA
 
@@ -13,5 +15,6 @@ def workers_alive(connection: Connection) -> int:
     usable = f"SELECT coalesce(has_schema_privilege(to_regnamespace('{QUEUE_SCHEMA}'), 'USAGE'), false)"
     if not connection.exec_driver_sql(usable).scalar_one():
         return 0
-    query = f"SELECT count(*) FROM {QUEUE_SCHEMA}.procrastinate_workers WHERE last_heartbeat > now() - interval '%s s'"  # noqa: S608 (a constant name)
-    return int(connection.exec_driver_sql(query % int(ALIVE)).scalar_one())
+    alive = select(func.count()).select_from(table("procrastinate_workers", schema=QUEUE_SCHEMA))
+    recent = column("last_heartbeat") > func.now() - timedelta(seconds=ALIVE)
+    return int(connection.execute(alive.where(recent)).scalar_one())

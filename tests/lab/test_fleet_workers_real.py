@@ -136,8 +136,6 @@ class Study:
         found = self.host_runs
         started = {host: len(self.starts(host)) for host in self.hosts}
         runs = self.workstation.runs()
-        print("starts", dict(Counter(started.values())), "runs", Counter(run.state for run in runs))  # noqa: T201
-        print("attempts", Counter(one.attempts for one in found))  # noqa: T201
         assert Counter(one.state for one in found) == {HostRunState.DONE: HOSTS * SESSIONS}, self.state
         assert started == dict.fromkeys(self.hosts, SESSIONS * trials), self.state
         assert {run.id for run in runs} == {one.run for one in found}, self.state

@@ -16,7 +16,7 @@ from app.fleet_study import FleetStudy, HostRunState
 from app.services import Workstation
 from suites.errors import BenchwrightError
 from suites.quantities import count_text, first_upper
-from widgets.export_dialog import safe_name
+from widgets.export_dialog import REPORT_FILES, REPORT_FORMATS, safe_name
 from widgets.fleet.changes_pane import ChangesPane, DeparturesPane
 from widgets.fleet.next_study_pane import NextStudyPane
 from widgets.fleet.outliers_pane import OutliersPane
@@ -40,8 +40,7 @@ READ_EVERY = 10.0
 IDLE = 4.0
 """Least seconds between two reads, as a multiple of the time that a read takes."""
 
-FORMATS = {".html": "html", ".md": "markdown", ".pdf": "pdf"}
-FILES = ("HTML report (*.html)", "Markdown (*.md)", "PDF (*.pdf)", "Trials as CSV (*.csv)")
+FILES = (*REPORT_FILES, "Trials as CSV (*.csv)")
 
 NEEDED = (
     f"A lemon needs {FEWEST_PER_GROUP} instances of a group with results. The variance of a level needs two units "
@@ -106,12 +105,12 @@ class ResultsView(ReadPane):
         """Write the report to a file, whose ending is its format, or the trials to a .csv."""
         if self.results is None:
             return
-        workstation, study, ending = self.workstation, self.results.study.id, path.suffix.lower()
+        workstation, found, ending = self.workstation, self.results, path.suffix.lower()
 
         def work() -> Path:
             if ending == ".csv":
-                return workstation.export_fleet_trials(study, path)
-            return workstation.export_fleet_report(study, [(FORMATS.get(ending, "html"), path)])[0]
+                return workstation.export_fleet_trials(found, path)
+            return workstation.export_fleet_report(found.study.id, [(REPORT_FORMATS.get(ending, "html"), path)])[0]
 
         self.report_button.setEnabled(False)
         self.status.emit("Writing the report…")

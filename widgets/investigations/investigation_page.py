@@ -21,7 +21,7 @@ from app.questions import Asker
 from app.services import Workstation
 from suites.errors import BenchwrightError
 from suites.quantities import count_text
-from widgets.export_dialog import safe_name
+from widgets.export_dialog import REPORT_FILES, REPORT_FORMATS, safe_name
 from widgets.investigations.entry_table import EntryTable
 from widgets.investigations.saved_text import SavedText
 from widgets.investigations.text_storage import SLOWEST, TextKey, TextStorage, left_texts
@@ -39,9 +39,6 @@ from widgets.parts.table_model import RIGHT, TableColumn, TableModel
 from widgets.parts.text import Text, Tone
 from widgets.theme import SPACE
 from widgets.undo import UndoBar, UndoStack
-
-FORMATS = {".html": "html", ".md": "markdown", ".pdf": "pdf"}
-FILES = ("HTML report (*.html)", "Markdown (*.md)", "PDF (*.pdf)")
 
 LIST: tuple[TableColumn[Investigation], ...] = (
     TableColumn("Investigation", lambda one: one.name, stretch=True, least=220, key=lambda one: one.name),
@@ -370,14 +367,14 @@ class InvestigationPage(Page):
         if (shown := self._shown) is None:
             return False
         name = f"{safe_name(shown.name)}.html"
-        ask_for_file(self, "Write the report", self.write, FILES, save_as=name)
+        ask_for_file(self, "Write the report", self.write, REPORT_FILES, save_as=name)
         return True
 
     def write(self, path: Path) -> None:
         """Write the report to a file, whose ending is its format."""
         if (shown := self._shown) is None:
             return
-        kind = FORMATS.get(path.suffix.lower(), "html")
+        kind = REPORT_FORMATS.get(path.suffix.lower(), "html")
         waiting, redacted = self.flush(), self.redact_box.isChecked()
 
         def work() -> list[Path]:

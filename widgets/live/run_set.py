@@ -257,7 +257,7 @@ class RunSet(QObject):
 def _line_elsewhere(places: Sequence[QueuePlace]) -> StripLine:
     """Return a run of another process: ``3/6 trials · about 4 min left · in another Benchwright``.
 
-    Of several with one plan, those of a fleet study, the first stands for all: ``web-1 +7 · disk check``.
+    Several runs with one plan, those of a fleet study, are one card: ``web-1 +7 · disk check``.
     """
     place, entry = places[0], places[0].entry
     left = "" if entry.ends is None else f"about {duration_text(max(0.0, entry.ends - time.time()))} left"
