@@ -296,6 +296,7 @@ def test_a_run_that_ends_leaves_the_library_to_others_for_as_long_as_it_packs(
     def timed(connection: Connection, run: str) -> int:
         began = time.monotonic()
         found = pack(connection, run)
+        time.sleep(0.05)  # longer than opening the library for the next step takes
         spans.append((began, time.monotonic()))
         return found
 
