@@ -47,6 +47,10 @@ if TYPE_CHECKING:
     from suites.vocab import Sample
 
 
+LATELY = 5.0
+"""Seconds after a commit for which a library is shown as writable without another look."""
+
+
 class LibraryServices(ABC):
     """The services that need no host. Threads, blocking and errors are as in app.services."""
 
@@ -73,12 +77,12 @@ class LibraryServices(ABC):
     # Library
 
     def read_only(self) -> StoreError | None:
-        """Return why the library is read-only (newer format, disk full or read-only), or None."""
-        return self._store.read_only()
+        """Return why the library is read-only (newer format, disk full or read-only), or None, also lately."""
+        return self._store.read_only(LATELY)
 
     def check_writable(self) -> None:
         """Raise StoreError if the library is read-only; call it before touching a host."""
-        refused = self.read_only()
+        refused = self._store.read_only()
         if refused is not None:
             raise refused
 

@@ -96,6 +96,12 @@ class MetricSummary(OfTrials):
         return None if self.verdict is None else self.verdict.trust
 
     @property
+    def judged(self) -> str:
+        """The host whose verdict is that of the metric, as in `` on web-3``; empty if it has the values of one host."""
+        host = "" if self.verdict is None else self.verdict.host
+        return f" on {host}" if host and len(set(self.hosts)) > 1 else ""
+
+    @property
     def doubt(self) -> str:
         """The mark of the value in a table: ``caveats``, ``doubtful``, ``invalid``; empty for a valid one."""
         return trust_mark(self.trust)

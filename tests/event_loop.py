@@ -12,7 +12,7 @@ WAKING = 20
 def process_events_while(pending: Callable[[], bool]) -> None:
     """Process events while `pending`; sleep until the next, because polling would take a processor from other threads.
 
-    With a time limit, processEvents() does not sleep.
+    With a time limit, processEvents() does not sleep, and QTest.qWait() keeps the interpreter from other threads.
     """
     waking = QTimer(interval=WAKING)
     waking.start()

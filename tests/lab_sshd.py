@@ -147,12 +147,18 @@ def _openssh_version() -> tuple[int, ...]:
     return (0,) if match is None else (int(match[1]), int(match[2]))
 
 
+_given: set[int] = set()  # the kernel gives a port again that was closed: of a hundred at once, two would be the same
+
+
 def free_port() -> int:
-    """Return a port nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """Return a port nobody listens on, which this process has not had before."""
+    while True:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port: int = probe.getsockname()[1]
+        if port not in _given:
+            _given.add(port)
+            return port
 
 
 class LabHost:

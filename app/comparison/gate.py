@@ -335,16 +335,16 @@ def _cell(condition: Condition, row: ComparisonRow, incomplete: str, look: float
         estimate, counts = _against_goal(values, level, goal, look), (len(values), 0)
         estimate = replace(estimate, counted=count_text(len(values), level))
     sides = [("the result", side), *([("the baseline", baseline)] if goal is None and baseline is not None else [])]
-    verdicts = {name: one.verdict for name, one in sides if one.verdict is not None}
-    doubts = {name: _verdict_text(name, one) for name, one in verdicts.items() if one.trust.in_doubt}
+    verdicts = [(name, f"{name}{one.judged}", one.verdict) for name, one in sides if one.verdict is not None]
+    doubts = {name: _verdict_text(where, one) for name, where, one in verdicts if one.trust.in_doubt}
     weaker = {Trust.UNVERIFIED, Trust.CAVEATS}
-    remarks = [_verdict_text(name, one) for name, one in verdicts.items() if one.trust in weaker]
+    remarks = [_verdict_text(where, one) for _, where, one in verdicts if one.trust in weaker]
     remarks += [f"{name} is {NOT_JUDGED}" for name, one in sides if one.verdict is None]
     if obstacle := incomplete or "; ".join(doubts.values()):
         of_baseline = "the baseline" in doubts
         estimate = _Estimate(estimate.ratio, obstacle=obstacle, lasting=of_baseline, counted=estimate.counted)
-    unverified = any(one.id == MEASURED_ELSEWHERE.id for verdict in verdicts.values() for one in verdict.findings)
-    unverified |= any(one.trust is Trust.UNVERIFIED for one in verdicts.values())
+    unverified = any(one.id == MEASURED_ELSEWHERE.id for _, _, verdict in verdicts for one in verdict.findings)
+    unverified |= any(one.trust is Trust.UNVERIFIED for _, _, one in verdicts)
     return _Cell(condition, row, estimate, counts, str(side.trust or ""), "; ".join(remarks), unverified)
 
 

@@ -194,6 +194,7 @@ def _settle(
     elif outcome.attached and isinstance(error, ConnectError | StoreError | HostInUseError) and (elsewhere or again):
         store.leave_host_run(study.id, replace(one, attempts=attempts), reason)  # release() returns it, or settles it
     elif isinstance(error, HostInUseError):
+        reason = f"{error.message} It is tried again every {IN_USE_RETRY:.0f} s."  # its remedy is that of a single run
         store.settle_host_run(study.id, uncounted(one), HostRunState.WAITING, reason=reason, wait=IN_USE_RETRY)
     elif not outcome.measured and again and _may_pass(outcome, error):
         store.settle_host_run(study.id, one, HostRunState.WAITING, reason=reason, wait=CONNECT_RETRY * one.attempts)

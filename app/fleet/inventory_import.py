@@ -1,6 +1,6 @@
 """What an import changes: hosts that are added, changed, unchanged or skipped, each with the reason."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 
@@ -8,6 +8,10 @@ from app.fleet.inventory import Inventory, checked_group
 from app.fleet.inventory_sources.found import FoundHost, FoundInventory, check_connection, reached_by
 from app.host_attributes import HostAttributes
 from app.hosts.hosts import HostEntry, Origin, ssh_address
+from suites.quantities import count_text, listed
+
+MOST_NAMED = 5
+"""Saved instances that a note names."""
 
 
 class ImportAction(StrEnum):
@@ -78,8 +82,20 @@ def import_preview(
     owners = {one.instance_id: host for host, one in inventory.attributes.items() if one.instance_id and host in known}
     hosts = tuple(_imported(_completed(one, options), known, inventory, owners, options) for one in found.hosts)
     return ImportPreview(
-        tuple(_with_name_note(one, each, reached) for one, each in zip(hosts, found.hosts, strict=True)), found.notes
+        tuple(_with_name_note(one, each, reached) for one, each in zip(hosts, found.hosts, strict=True)),
+        (*found.notes, *_gone(found, inventory, owners)),
     )
+
+
+def _gone(found: FoundInventory, inventory: Inventory, owners: Mapping[str, str]) -> Iterator[str]:
+    """Yield a note on the saved instances that the source, which has others of their zones, does not have."""
+    ids = {one.attributes.instance_id for one in found.hosts}
+    zones = {one.attributes.zone for one in found.hosts if one.attributes.instance_id and one.attributes.zone}
+    gone = [host for one, host in owners.items() if one not in ids and inventory.of(host).zone in zones]
+    if gone:
+        remove = "benchwright hosts remove NAME removes one that no longer exists"
+        names = listed(gone, MOST_NAMED)
+        yield f"{count_text(len(gone), 'saved instance')} of these zones not in the source: {names}. {remove}."
 
 
 def _with_name_note(one: ImportedHost, found: FoundHost, reached: Mapping[tuple[object, ...], str]) -> ImportedHost:

@@ -45,7 +45,7 @@ class RecordingStage:
     def __init__(self, recorder: Recorder, control: Control, use_library: Callable[[Location], None]) -> None:
         """`use_library` is called with the location of the library as often as it becomes writable."""
         self._recorder = recorder
-        self._recorder.patience = 0.0  # retries happen here, where they are reported
+        self._recorder.patience = BUSY_RETRY  # retries happen here, where they are reported
         self._control, self._use_library = control, use_library
         self._deferred = False  # no write is tried before the end
         self._reached = False  # the end was recorded or queued
@@ -196,9 +196,9 @@ class RecordingStage:
 
 
 def _record(event: Event, recorder: Recorder, *, taken: bool) -> None:
-    """Record an event, one that the recorder has `taken` already by waiting for a locked library for BUSY_RETRY."""
+    """Record an event, one that the recorder has `taken` already by waiting for the library."""
     if taken:
-        recorder.flush(BUSY_RETRY)
+        recorder.flush()
     else:
         recorder.record(event)
     if isinstance(event, RunEnded | RunDetached):

@@ -35,8 +35,11 @@ class Database(ABC):
         """The file of the library. Raises StoreError for one on a server."""
 
     @abstractmethod
-    def read_only(self) -> StoreError | None:
-        """Return why the library cannot be written (newer format, no permission, read-only disk); None if it can."""
+    def read_only(self, lately: float = 0.0) -> StoreError | None:
+        """Return why the library cannot be written (newer format, no permission, read-only disk); None if it can.
+
+        A commit in the last `lately` seconds is enough: to try it takes the lock that runs write under.
+        """
 
     @abstractmethod
     def reading(self) -> AbstractContextManager[Connection]:

@@ -1,7 +1,9 @@
 """Database of a library file (SQLite): opened on first use, checked before writing; transactions."""
 
+import math
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import closing, contextmanager, suppress
 from contextvars import ContextVar
@@ -13,7 +15,7 @@ from sqlalchemy.exc import DBAPIError
 
 from app.output import make_private
 from app.store import errors, schema, schema_upgrade, stored_evidence
-from app.store.database import PATIENCE, Database, patience_of
+from app.store.database import PATIENCE, Database, patience_of, with_patience
 from app.store.dialects import APPLICATION_ID
 from app.store.library_file import (
     BRIEF,
@@ -48,6 +50,8 @@ class FileDatabase(Database):
     def __init__(self, path: Path) -> None:
         self._path = path
         self._lock = threading.Lock()
+        self._writer = threading.Lock()
+        self._written = -math.inf  # when a commit was made (time.monotonic)
         self._connect: _Connect | None = None
         self._newer: int | None = None
         self._file: Identity | None = None  # the file opened last; once set, a missing file is an error
@@ -64,11 +68,14 @@ class FileDatabase(Database):
         """The path of the file."""
         return self._path
 
-    def read_only(self) -> errors.StoreError | None:
-        """Return why the library cannot be written (newer format, full or read-only disk); None if it can."""
+    def read_only(self, lately: float = 0.0) -> errors.StoreError | None:
+        """Return why the library cannot be written (newer format, full or read-only disk); None if it can.
+
+        A commit in the last `lately` seconds is enough: to try it takes the lock that runs write under.
+        """
         with self.reading() as connection:
             newer = self._too_new_to_write(connection)
-        return newer or self._refusal()
+        return newer or (None if time.monotonic() - self._written < lately else self._refusal())
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -89,7 +96,7 @@ class FileDatabase(Database):
         StoreLostError if the open file is no longer the one at the path, DamagedError if another program wrote to it.
         """
         file: OpenFile = connection.get_execution_options()[_FILE]
-        with self._translating():
+        with self._translating(), self._turn(connection):
             try:
                 file.check()
                 with connection.begin():
@@ -98,10 +105,26 @@ class FileDatabase(Database):
                         raise newer
                     yield connection
                     file.check()  # again: the file may have been replaced during the transaction
+                self._written = time.monotonic()
                 file.is_intact()  # records what the commit's checkpoint wrote
             except DBAPIError:
                 file.check()  # SQLite reports an emptied or replaced file as damaged
                 raise
+
+    @contextmanager
+    def _turn(self, connection: Connection) -> Iterator[None]:
+        """Let the threads of this process write one after the other: SQLite's lock is had by whoever asks first.
+
+        After the patience of `connection`, which the wait uses up, it is left to SQLite whether it is still locked.
+        """
+        began, patience = time.monotonic(), patience_of(connection)
+        waited = self._writer.acquire(timeout=max(0.0, patience))
+        try:
+            with_patience(connection, max(0.0, patience - (time.monotonic() - began)))
+            yield
+        finally:
+            if waited:
+                self._writer.release()
 
     def connect(self) -> Connection:
         """Return a connection for write transactions, to be closed by the caller. Raises ReadOnlyError."""

@@ -8,6 +8,7 @@ import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
 from sqlalchemy import Connection, select, update
@@ -65,7 +66,13 @@ class Owner:
 
 
 def this_process() -> Owner:
-    """Return the identity of this process."""
+    """Return the identity of this process, which is read once."""
+    return _process(os.getpid())
+
+
+@cache
+def _process(_number: int) -> Owner:
+    """Return the identity of this process, which a fork would change with its number."""
     pid = _proc_pid()
     return Owner(pid, _boot_id(), _start_time(pid) or 0, _pid_namespace(), this_computer())
 

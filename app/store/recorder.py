@@ -361,13 +361,16 @@ class Recorder:
                 raise
 
     def _commit(self, patience: float | None = None) -> None:
-        """Write the queue; on failure, add to the message what is stored."""
+        """Write the queue; on failure, but for the first time that it is locked, add to the message what is stored."""
         try:
             self._write(self.patience if patience is None else patience)
         except TakenOverError:
             raise
         except StoreError as error:
+            brief = isinstance(error, StoreBusyError) and self._failure is None  # other runs write to it, too
             self._failure = error
+            if brief:
+                raise
             self._library.regain(error, self._known.written)
             message = error.fault  # not “unchanged”: this process has written to it
             kind = StoreLostError if isinstance(error, UnknownOutcomeError) else type(error)

@@ -69,7 +69,7 @@ class ServerDatabase(Database):
         """Raise StoreError: there is no file."""
         raise errors.no_file(self._url)
 
-    def read_only(self) -> errors.StoreError | None:
+    def read_only(self, lately: float = 0.0) -> errors.StoreError | None:  # noqa: ARG002 (nothing is locked)
         """Return why the library cannot be written: newer format, a standby server, a role that may only read."""
         with self.reading() as connection:
             standby, may_write = connection.exec_driver_sql(

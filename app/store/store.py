@@ -193,9 +193,12 @@ class Store:
         """The file of the library. Raises StoreError for one on a server."""
         return self.database.path
 
-    def read_only(self) -> StoreError | None:
-        """Return why the library cannot be written (newer format, full or read-only disk); None if it can."""
-        return self.database.read_only()
+    def read_only(self, lately: float = 0.0) -> StoreError | None:
+        """Return why the library cannot be written (newer format, full or read-only disk); None if it can.
+
+        A commit in the last `lately` seconds is enough.
+        """
+        return self.database.read_only(lately)
 
     def recorder(self, run_id: str, taken: DetachedRun | None = None) -> Recorder:
         """Return the recorder of the run `run_id`; its first event is RunStarted, unless it was `taken` over."""

@@ -18,6 +18,7 @@ from app.comparison.gate import (
     GateOutcome,
     GateResult,
     answers_of,
+    answers_of_groups,
     parse_conditions,
     result_of,
 )
@@ -94,6 +95,24 @@ def test_a_result_in_doubt_neither_passes_nor_fails(side: str, trust: Trust, val
     assert found.answer is GateOutcome.UNDECIDED
     assert str(trust) in found.reason
     assert found.lasting is (side == "a")
+
+
+def test_of_several_hosts_the_one_in_doubt_is_named() -> None:
+    hosts = {"web-1": Trust.VALID, "web-2": Trust.DOUBTFUL}
+    sides = [
+        [
+            replace(
+                run_record(f"{side}{host}", BASE, host=host),
+                verdicts=(Verdict(trust, Limiter.UNKNOWN, "", step=STEP.name, host=host),),
+            )
+            for host, trust in hosts.items()
+        ]
+        for side in "ab"
+    ]
+    (found,) = answers_of_groups(parse_conditions([CONDITION], [STEP]), {"web": compare(sides)}, "b")
+    assert found.answer is GateOutcome.UNDECIDED
+    assert "the result on web-2" in found.reason
+    assert "web-1" not in found.reason
 
 
 @pytest.mark.parametrize("side", ["a", "b"])

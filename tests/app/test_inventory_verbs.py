@@ -108,6 +108,15 @@ def test_an_alias_of_ssh_config_keeps_its_settings(tmp_path: Path) -> None:
     assert actions(workstation.hosts(), other, ImportOptions(), workstation)["renamed"][0] is ImportAction.SKIPPED
 
 
+def test_instances_that_left_the_source_are_named(call: Call) -> None:
+    table = "host,address,zone,id\nweb-1,192.0.2.1,eu-1a,i-1\nweb-2,192.0.2.2,eu-1a,i-2\nus-1,192.0.2.3,us-1,i-3\n"
+    assert call("inventory", "import", "-", "--yes", text=table).exit_code == 0
+    again = call("inventory", "import", "-", "--dry-run", text="host,address,zone,id\nweb-3,192.0.2.4,eu-1a,i-4\n")
+    (note,) = [line for line in again.stderr.splitlines() if "hosts remove" in line]
+    assert "web-1 and web-2" in note
+    assert "us-1" not in note, "the source has no instance of its zone"
+
+
 def test_stated_attributes_stay_when_an_import_does_not_state_them(call: Call) -> None:
     call("inventory", "import", str(DATA / "aws.json"), "--yes")
     done = call("inventory", "set", "type=c5.*", "web-1", "--price", "0.085 USD", "--storage", "nfs", "--group", "mine")

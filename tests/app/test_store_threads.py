@@ -1,6 +1,11 @@
 """The library is written and read by several threads at once."""
 
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
 
 from app.events import RunEnded, RunStarted, SampleRead, State
 from app.store.store import Store
@@ -47,3 +52,28 @@ def test_one_recorder_takes_events_from_several_threads(store: Store) -> None:
             thread.join()
         recorder.record(RunEnded(RUN, State.DONE))
     assert {trial: len(found) for trial, found in store.samples(RUN).items()} == {1: 500, 2: 500, 3: 500}
+
+
+def test_threads_that_write_to_a_file_take_turns(tmp_path: Path) -> None:
+    """With as little patience as the others together need, none finds the library locked."""
+    database, held, writers = Store(tmp_path / "runs.sqlite3").database, 0.02, 12
+
+    def write(_number: int) -> None:
+        for _ in range(10):
+            with database.writing(patience=3 * writers * held):
+                time.sleep(held)
+
+    with ThreadPoolExecutor(writers) as pool:
+        list(pool.map(write, range(writers)))
+
+
+def test_a_commit_lately_shows_that_a_library_can_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    database, tried = Store(tmp_path / "runs.sqlite3").database, list[float]()
+    writing = database.writing
+    monkeypatch.setattr(database, "writing", lambda patience: tried.append(patience) or writing(patience))
+    assert database.read_only(lately=60.0) is None
+    assert len(tried) == 1, "nothing was committed before"
+    assert database.read_only(lately=60.0) is None
+    assert len(tried) == 1
+    assert database.read_only() is None
+    assert len(tried) == 2

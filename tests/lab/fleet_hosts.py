@@ -66,7 +66,7 @@ def _namespace(stem: str, number: int, address: str) -> tuple[str, str]:
 def _delayed(stem: str, number: int, namespace: str, milliseconds: float) -> Iterator[None]:
     """Join a namespace to the bridge by a wire that carries each frame so much later."""
     words = [sys.executable, str(Path(__file__).with_name("delaying_wire.py"))]
-    port, inner, outer = f"{stem}{number}", f"{stem}w", f"{stem}v"
+    port, inner, outer = f"{stem}{number}", f"{stem}-w", f"{stem}-v"
     _ip("link", "add", inner, "type", "veth", "peer", "name", outer)
     for name in (port, inner):
         _ip("link", "set", name, "up")

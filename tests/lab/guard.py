@@ -110,13 +110,14 @@ def _end_processes(leader: str) -> bool:
 
 
 def _remove_network(stem: str) -> bool:
-    """Remove a bridge and the network namespaces whose names begin with its own, and kill what is in them."""
+    """Remove a bridge, and the links and network namespaces whose names begin with its own and “-”, with what runs."""
     found = [line.split()[0] for line in _run("ip", "netns", "list").splitlines()]
     names = [name for name in found if name.startswith(f"{stem}-")]
     for name in names:
         _kill(int(pid) for pid in _run("ip", "netns", "pids", name).split())
         _run("ip", "netns", "del", name)
-    _run("ip", "link", "del", stem)
+    for link in [*(each.name for each in Path("/sys/class/net").glob(f"{stem}-*")), stem]:
+        _run("ip", "link", "del", link)
     return not names and not Path("/sys/class/net", stem).exists()
 
 

@@ -12,8 +12,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from app.fleet.simulation import simulated
@@ -21,7 +21,7 @@ from app.fleet_study import FleetHost, FleetLimits, FleetPlan, HostRun, HostRunS
 from app.host_attributes import HostAttributes
 from app.plans.plan import Plan, Repetition, make_step
 from app.services import Workstation
-from tests.lab.fleet_hosts import fleet, names_of
+from tests.lab.fleet_hosts import CPU_GROUPS, fleet, names_of
 from tests.lab.guard import guarded_directory
 from tests.lab_sshd import AnsweringAsker
 from tests.perf.first_window import ROOT
@@ -32,6 +32,7 @@ from tests.perf.outcome import Met, Outcome
 SIZES = (10, 50, 100)
 AT_ONCE = 16
 COMMAND = "sleep 1"
+LEAST_PRIORITY, LEAST_SHARES = 19, 2
 STALL, WORK, LIVE_WORK = 0.25, 0.1, 0.3
 """Seconds for which the window may be away from its events, and processor seconds that it may work at a time; when the
 first run is shown live, its plots are made."""
@@ -51,7 +52,7 @@ def run() -> list[Outcome]:
 def _window(count: int) -> list[Outcome]:
     """Return the longest stall of the window while it runs a study, and its longest work without a pause.
 
-    The hosts are on this computer, too: a stall has what their processes and the window's other threads take.
+    A stall has what the window's other threads take, which carry the host-runs.
     """
     with _hosts(count) as folder:
         words = [sys.executable, "-m", "tests.perf.fleet_window", str(folder), str(count)]
@@ -87,8 +88,31 @@ def _hosts(count: int) -> Iterator[Path]:
         leases = folder / "own-leases"
         leases.mkdir()
         os.environ["BENCHWRIGHT_LEASES"] = str(leases)
-        with fleet(folder / "fleet", make_keys(folder), names_of(count)):
+        with _least_priority() as put, fleet(folder / "fleet", make_keys(folder), names_of(count)) as hosts:
+            for host in hosts.values():
+                put(host.pid)
             yield folder
+
+
+@contextmanager
+def _least_priority() -> Iterator[Callable[[int], object]]:
+    """Yield what gives a process and its children the least share of the processors, where CPU groups can be made.
+
+    The hosts are on this computer, but are to take nothing from the programs. To be nice is not enough: the kernel
+    gives each session, of which every SSH connection is one, the same share.
+    """
+    group = CPU_GROUPS / f"benchwright-bench-{os.getpid()}"
+    try:
+        group.mkdir()
+        (group / "cpu.shares").write_text(str(LEAST_SHARES))
+    except OSError:
+        yield lambda pid: os.setpriority(os.PRIO_PROCESS, pid, LEAST_PRIORITY)
+        return
+    try:
+        yield lambda pid: (group / "cgroup.procs").write_text(str(pid))
+    finally:
+        with suppress(OSError):
+            group.rmdir()
 
 
 def _sides(folder: Path, count: int) -> Mapping[str, tuple[Sequence[str], Mapping[str, str]]]:

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Qt, QTimer
-from PySide6.QtTest import QTest
+
+from tests.event_loop import process_events_while
 
 LONGEST = 0.1
 """Seconds the window may be away on a computer that has nothing else to do."""
@@ -75,8 +76,7 @@ def beating(parent: QObject) -> Iterator[Heart]:
         try:
             yield heart
             beats = len(heart.gaps)
-            while len(heart.gaps) == beats:  # the last gap ends after the block: the gaps cover all of it
-                QTest.qWait(15)
+            process_events_while(lambda: len(heart.gaps) == beats)  # the last gap ends after the block, and covers it
         finally:
             timer.stop()
             gc.unfreeze()

@@ -1,5 +1,6 @@
 """A user who does anything: clicks, keys, texts and menus in the open window, at random."""
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -24,11 +25,15 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from tests.event_loop import process_events_while
+
 KEYS = (
     "Tab", "Shift+Tab", "Return", "Space", "Esc", "Up", "Down", "Left", "Right", "Home", "End", "PgUp", "PgDown", "Del",
     "Backspace", "Ctrl+A", "Ctrl+B", "Ctrl+C", "Ctrl+F", "Ctrl+K", "Ctrl+N", "Ctrl+O", "Ctrl+S", "Ctrl+Z", "Ctrl+Tab",
     "F1", "F2", "F5", "F9", "Ctrl+1", "Ctrl+2", "Ctrl+3", "Ctrl+4", "Ctrl+5", "Ctrl+6", "Ctrl+7", "Ctrl+8", "Ctrl+9",
 )  # fmt: skip
+
+
 TEXTS = ("web", "4k", "-1", "rw=read", "0", "1e308", "(((", "root@h:22", "ä 漢 \u202e", '"', "x" * 300, "local")
 
 T = TypeVar("T")
@@ -153,7 +158,8 @@ class Walker:
         return f"resize {width}x{height}"
 
     def _wait(self, number: int) -> str:
-        QTest.qWait(number % 200)
+        until = time.monotonic() + number % 200 / 1000
+        process_events_while(lambda: time.monotonic() < until)
         return "wait"
 
     ACTS = {  # noqa: RUF012 (of the class)
