@@ -18,3 +18,4 @@ def process_events_while(pending: Callable[[], bool]) -> None:
     waking.start()
     while pending():
         QApplication.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents)
+    waking.stop()

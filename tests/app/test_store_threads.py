@@ -3,9 +3,11 @@
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
+from sqlalchemy import Connection
 
 from app.events import RunEnded, RunStarted, SampleRead, State
 from app.store.store import Store
@@ -70,7 +72,12 @@ def test_threads_that_write_to_a_file_take_turns(tmp_path: Path) -> None:
 def test_a_commit_lately_shows_that_a_library_can_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     database, tried = Store(tmp_path / "runs.sqlite3").database, list[float]()
     writing = database.writing
-    monkeypatch.setattr(database, "writing", lambda patience: tried.append(patience) or writing(patience))
+
+    def noted(patience: float) -> AbstractContextManager[Connection]:
+        tried.append(patience)
+        return writing(patience)
+
+    monkeypatch.setattr(database, "writing", noted)
     assert database.read_only(lately=60.0) is None
     assert len(tried) == 1, "nothing was committed before"
     assert database.read_only(lately=60.0) is None
