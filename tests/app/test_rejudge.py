@@ -18,6 +18,7 @@ from app.rejudging import history_text, rejudge
 from app.rejudging.recall_groups import notice_of, recall_groups
 from app.services import Workstation
 from app.store.errors import StoreError
+from app.store.store import Store
 from app.verdict import steps, stored
 from app.verdict.listing import listed
 from app.verdict.stored import seen_by_the_run
@@ -297,7 +298,7 @@ def test_locked_runs_are_judged_and_a_library_that_cannot_be_written_is_not(
     upgraded.lock([VALID], "evidence")
     refused = StoreError("read-only")
     with monkeypatch.context() as context:
-        context.setattr(Workstation, "read_only", lambda _self: refused)
+        context.setattr(Store, "read_only", lambda _self: refused)
         with pytest.raises(StoreError):
             list(upgraded.rejudge())
         assert [one for one in upgraded.rejudge(dry_run=True) if one.recall]

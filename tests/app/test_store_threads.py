@@ -2,6 +2,7 @@
 
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from sqlalchemy import Connection
 
 from app.events import RunEnded, RunStarted, SampleRead, State
+from app.store.library_file import patiently
 from app.store.store import Store
 from suites.vocab import Sample
 from tests.app import run_events
@@ -56,17 +58,30 @@ def test_one_recorder_takes_events_from_several_threads(store: Store) -> None:
     assert {trial: len(found) for trial, found in store.samples(RUN).items()} == {1: 500, 2: 500, 3: 500}
 
 
-def test_threads_that_write_to_a_file_take_turns(tmp_path: Path) -> None:
-    """With as little patience as the others together need, none finds the library locked."""
-    database, held, writers = Store(tmp_path / "runs.sqlite3").database, 0.02, 12
+def test_threads_that_write_to_a_file_take_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """None asks SQLite for its lock while another has it: whoever asks first would get it, not who waits longest."""
+    database, wait, asking, most = Store(tmp_path / "runs.sqlite3").database, patiently, [0], [0]
+
+    def noted(work: Callable[[], object], patience: float) -> object:
+        if getattr(work, "__name__", "") != "begin":
+            return wait(work, patience)
+        asking[0] += 1
+        most[0] = max(most[0], asking[0])
+        try:
+            return wait(work, patience)
+        finally:
+            asking[0] -= 1
+
+    monkeypatch.setattr("app.store.file_database.patiently", noted)
 
     def write(_number: int) -> None:
-        for _ in range(10):
-            with database.writing(patience=3 * writers * held):
-                time.sleep(held)
+        for _ in range(4):
+            with database.writing(patience=60.0):
+                time.sleep(0.01)
 
-    with ThreadPoolExecutor(writers) as pool:
-        list(pool.map(write, range(writers)))
+    with ThreadPoolExecutor(12) as pool:
+        list(pool.map(write, range(12)))
+    assert most == [1]
 
 
 def test_a_commit_lately_shows_that_a_library_can_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
