@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 
 LATELY = 5.0
-"""Seconds after a commit for which a library is shown as writable without another look."""
+"""Seconds after a commit for which a library is shown as writable without trying it again."""
 
 
 class LibraryServices(ABC):
@@ -77,7 +77,10 @@ class LibraryServices(ABC):
     # Library
 
     def read_only(self) -> StoreError | None:
-        """Return why the library is read-only (newer format, disk full or read-only), or None, also lately."""
+        """Return why the library is read-only (newer format, disk full or read-only), or None.
+
+        A commit in the last LATELY seconds is enough: this is for what is shown, check_writable() for what is done.
+        """
         return self._store.read_only(LATELY)
 
     def check_writable(self) -> None:

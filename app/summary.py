@@ -96,8 +96,8 @@ class MetricSummary(OfTrials):
         return None if self.verdict is None else self.verdict.trust
 
     @property
-    def judged(self) -> str:
-        """The host whose verdict is that of the metric, as in `` on web-3``; empty if it has the values of one host."""
+    def verdict_host_text(self) -> str:
+        """The host that the verdict is about, as in `` on web-3``; empty if all values are of one host."""
         host = "" if self.verdict is None else self.verdict.host
         return f" on {host}" if host and len(set(self.hosts)) > 1 else ""
 

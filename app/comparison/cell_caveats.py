@@ -58,7 +58,7 @@ def of_verdicts(other: MetricSummary, baseline: MetricSummary) -> Iterator[Cavea
     """Yield a caveat for each side whose result is doubtful or invalid."""
     for side, side_name in _named(other, baseline):
         if side.verdict is not None and side.trust is not None and side.trust.in_doubt:
-            yield Caveat(str(side.trust), f"{side_name}{side.judged} is {side.verdict.text}", side_name)
+            yield Caveat(str(side.trust), f"{side_name}{side.verdict_host_text} is {side.verdict.text}", side_name)
 
 
 def of_instances(units: Units, hosts: tuple[int, int]) -> Iterator[Caveat]:

@@ -335,7 +335,7 @@ def _cell(condition: Condition, row: ComparisonRow, incomplete: str, look: float
         estimate, counts = _against_goal(values, level, goal, look), (len(values), 0)
         estimate = replace(estimate, counted=count_text(len(values), level))
     sides = [("the result", side), *([("the baseline", baseline)] if goal is None and baseline is not None else [])]
-    verdicts = [(name, f"{name}{one.judged}", one.verdict) for name, one in sides if one.verdict is not None]
+    verdicts = [(name, f"{name}{one.verdict_host_text}", one.verdict) for name, one in sides if one.verdict is not None]
     doubts = {name: _verdict_text(where, one) for name, where, one in verdicts if one.trust.in_doubt}
     weaker = {Trust.UNVERIFIED, Trust.CAVEATS}
     remarks = [_verdict_text(where, one) for _, where, one in verdicts if one.trust in weaker]

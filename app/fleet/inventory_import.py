@@ -93,9 +93,9 @@ def _gone(found: FoundInventory, inventory: Inventory, owners: Mapping[str, str]
     zones = {one.attributes.zone for one in found.hosts if one.attributes.instance_id and one.attributes.zone}
     gone = [host for one, host in owners.items() if one not in ids and inventory.of(host).zone in zones]
     if gone:
-        remove = "benchwright hosts remove NAME removes one that no longer exists"
+        remove = "Remove those that no longer exist on Hosts, or with: benchwright hosts remove NAME"
         names = listed(gone, MOST_NAMED)
-        yield f"{count_text(len(gone), 'saved instance')} of these zones not in the source: {names}. {remove}."
+        yield f"{count_text(len(gone), 'saved instance')} in these zones not in the source: {names}. {remove}"
 
 
 def _with_name_note(one: ImportedHost, found: FoundHost, reached: Mapping[tuple[object, ...], str]) -> ImportedHost:

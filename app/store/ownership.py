@@ -71,7 +71,7 @@ def this_process() -> Owner:
 
 
 @cache
-def _process(_number: int) -> Owner:
+def _process(_pid: int) -> Owner:
     """Return the identity of this process, which a fork would change with its number."""
     pid = _proc_pid()
     return Owner(pid, _boot_id(), _start_time(pid) or 0, _pid_namespace(), this_computer())

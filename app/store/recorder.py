@@ -336,12 +336,13 @@ class Recorder:
     def _pack(self) -> None:
         """Pack the samples of an ended run; Store.pack_samples() packs what takes longer than PACKING, or fails.
 
-        After each step it leaves the library to other runs for as long.
+        After each step it leaves the library to other processes for as long.
         """
         until = time.monotonic() + PACKING
         try:
-            while (began := time.monotonic()) < until:
+            while time.monotonic() < until:
                 with self._library.database.writing(adding=True) as connection:
+                    began = time.monotonic()
                     if not packed_samples.pack(connection, self._run_id):
                         return
                 time.sleep(time.monotonic() - began)
