@@ -214,12 +214,13 @@ def test_a_host_in_use_is_tried_until_it_is_free(store: Store, hosts: Hosts) -> 
 
 def test_a_host_in_use_says_when_it_is_tried_again_and_no_remedy_of_a_single_run(store: Store, hosts: Hosts) -> None:
     study = begun(store, 1)
-    hosts.happens["a1"] = fails(HostInUseError("a1 is in use by another run.", "Run anyway (--anyway)."))
-    (one,) = store.start_host_runs(study, lambda waiting, _under_way, _plan: waiting, "desk")
+    in_use = HostInUseError("a1 is in use by another run.", "Run anyway (--anyway).")
+    hosts.happens["a1"] = fails(in_use)
+    (one,) = store.start_host_runs(study, lambda waiting, _under_way, _plan: list(waiting), "desk")
     list(carry(hosts.services(), study, one, Control()))
     waiting = by_host(store, study)["a1"]
     assert waiting.state is HostRunState.WAITING
-    assert waiting.reason.startswith("a1 is in use by another run.")
+    assert waiting.reason.startswith(in_use.message)
     assert "--anyway" not in waiting.reason
 
 
