@@ -1,12 +1,22 @@
 """Base of all tables of the window: a view of a TableModel that keeps selection, place and layout."""
 
 import json
+import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Generic
 
-from PySide6.QtCore import QItemSelection, QItemSelectionModel, Qt, QTimer, Signal
-from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QPalette, QResizeEvent, QShowEvent
+from PySide6.QtCore import QItemSelection, QItemSelectionModel, QSignalBlocker, Qt, QTimer, Signal
+from PySide6.QtGui import (
+    QBrush,
+    QFontMetrics,
+    QGuiApplication,
+    QKeyEvent,
+    QKeySequence,
+    QPalette,
+    QResizeEvent,
+    QShowEvent,
+)
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
@@ -21,20 +31,48 @@ from widgets.parts.table_model import HEADING, ROW, Index, RowT, TableColumn, Ta
 from widgets.parts.text import sheet_text
 from widgets.theme import SPACE
 
-MEASURED = 100
+MEASURED = 200
 """Rows whose texts are measured for the width of a column."""
 
 
+_SHOWN = (
+    Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ForegroundRole, Qt.ItemDataRole.FontRole,
+    Qt.ItemDataRole.TextAlignmentRole, Qt.ItemDataRole.BackgroundRole, Qt.ItemDataRole.DecorationRole,
+)  # fmt: skip
+"""Roles of what a cell shows."""
+
+
 class RowDelegate(QStyledItemDelegate):
-    """Draws the current cell like the others of its row, and a selected cell in the colour of its text."""
+    """Draws the current cell like the others of its row, and a selected cell in the colour of its text.
+
+    It asks the model itself: Qt would call it for each role, and for each call wait for the threads that run Python.
+    """
 
     def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:
-        """Remove the focus frame of the cell; the table's frame shows the focus."""
-        super().initStyleOption(option, index)
+        """Fill in what the cell shows, without a focus frame: the table's frame shows the focus."""
         option.state &= ~QStyle.StateFlag.State_HasFocus
-        colours = option.palette
-        colours.setBrush(QPalette.ColorRole.HighlightedText, colours.text())
-        option.palette = colours
+        model = index.model()
+        text, tone, font, align, ground, mark = (model.data(index, role) for role in _SHOWN)
+        if text is not None:
+            option.features |= QStyleOptionViewItem.ViewItemFeature.HasDisplay
+            option.text = text
+        if align is not None:
+            option.displayAlignment = align
+        if ground is not None:
+            option.backgroundBrush = QBrush(ground)
+        if font is not None:
+            option.font = font.resolve(option.font)
+            option.fontMetrics = QFontMetrics(option.font)
+        if mark is not None:
+            option.features |= QStyleOptionViewItem.ViewItemFeature.HasDecoration
+            option.icon = mark
+            option.decorationSize = mark.actualSize(option.decorationSize)
+        if tone is not None or option.state & QStyle.StateFlag.State_Selected:
+            colours = option.palette
+            if tone is not None:
+                colours.setBrush(QPalette.ColorRole.Text, tone)
+            colours.setBrush(QPalette.ColorRole.HighlightedText, colours.text())
+            option.palette = colours
 
 
 def _ranges(rows: Sequence[int]) -> Iterator[tuple[int, int]]:
@@ -229,12 +267,21 @@ class Table(QTableView, Generic[RowT]):
     def fit(self) -> None:
         """Fit the columns to the rows and the width."""
         before, self._placing = self._placing, True  # a column that is hidden or shown can resize the table
-        self.fit_columns()
-        self._stretch()
+        head, widths = self.horizontalHeader(), self._section_widths()
+        with QSignalBlocker(head):  # at each width that changes the table would plan to be drawn once more, later
+            self.fit_columns()
+            self._stretch()
+        if self._section_widths() != widths:
+            self.updateGeometries()
+            self.viewport().update()
         self._placing = before
 
+    def _section_widths(self) -> list[int]:
+        """Return the widths of the columns, 0 for a hidden one."""
+        return list(map(self.horizontalHeader().sectionSize, range(self.content.columnCount())))
+
     def fit_if_shown(self) -> None:
-        """Fit a table that is shown: measuring the texts of 100 rows takes 50 ms. A hidden one is fitted when shown."""
+        """Fit a table that is shown: measuring the texts takes time. A hidden one is fitted when shown."""
         if self.isVisible():
             self.fit()
 
@@ -301,8 +348,10 @@ class Table(QTableView, Generic[RowT]):
     def _longest_width(self, number: int) -> int:
         """Return the width of the longest text of a column, for figures, which are not cut; of many rows some count."""
         shown, text = self.content.shown, self.content.columns[number].text
-        sampled, advance = range(0, len(shown), 1 + len(shown) // MEASURED), self.fontMetrics().horizontalAdvance
-        rows = [row for row in sampled if not self.content.index(row, 0).data(HEADING)]
+        sampled = range(0, len(shown), math.ceil(len(shown) / MEASURED) or 1)
+        advance = self.fontMetrics().horizontalAdvance
+        headings = self.content.has_headings
+        rows = [row for row in sampled if not (headings and self.content.index(row, 0).data(HEADING))]
         longest = max(rows, key=lambda row: advance(text(shown[row])), default=-1)
         return self.sizeHintForIndex(self.content.index(longest, number)).width()
 

@@ -1,11 +1,11 @@
 """Rows and columns of a table: any type of row, described by columns."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
-from PySide6.QtGui import QColor, QIcon
+from PySide6.QtGui import QColor, QFont, QIcon
 
 from app.natural_order import natural_key
 from widgets.parts.text import strong, tool_tip, visible
@@ -20,6 +20,8 @@ ROW = Qt.ItemDataRole.UserRole
 
 HEADING = Qt.ItemDataRole.UserRole + 1
 """Role of the number of columns that a heading spans; 0 for other rows."""
+
+_FLAGS = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemNeverHasChildren
 
 LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
@@ -171,7 +173,9 @@ class TableModel(QAbstractTableModel, Generic[RowT]):
     def flags(self, index: Index) -> Qt.ItemFlag:
         """Make headings unselectable."""
         row = self._row(index)
-        return Qt.ItemFlag.ItemIsEnabled if row is not None and self._title(row) else super().flags(index)
+        if row is None:
+            return Qt.ItemFlag.NoItemFlags
+        return Qt.ItemFlag.ItemIsEnabled if self._title(row) else _FLAGS
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """Return the headers with their units and tool tips."""
@@ -198,7 +202,8 @@ class TableModel(QAbstractTableModel, Generic[RowT]):
             return QColor(palette().raised) if self._shaded is not None and self._shaded(row) else None
         if title:
             return _heading(title if index.column() == 0 else "", role)
-        return _cell(self.columns[index.column()], row, role)
+        value = _CELL.get(role)
+        return None if value is None else value(self.columns[index.column()], row)
 
     def _row(self, index: Index) -> RowT | None:
         return self.shown[index.row()] if index.isValid() and index.row() < len(self.shown) else None
@@ -237,20 +242,25 @@ def _heading(title: str, role: int) -> object:
     return strong() if role == Qt.ItemDataRole.FontRole else None
 
 
-def _cell(column: TableColumn[RowT], row: RowT, role: int) -> object:
-    if role == Qt.ItemDataRole.DisplayRole:
-        return visible(column.text(row)).replace("\n", " ")
-    if role == Qt.ItemDataRole.ToolTipRole:
-        return tool_tip((column.more or column.text)(row))
-    return column.align if role == Qt.ItemDataRole.TextAlignmentRole else _look(column, row, role)
+def _mark(column: TableColumn[RowT], row: RowT) -> QIcon | None:
+    return None if column.mark is None else column.mark(row)
 
 
-def _look(column: TableColumn[RowT], row: RowT, role: int) -> object:
-    if role == Qt.ItemDataRole.FontRole:
-        return figure_font(bold=column.bold(row) if callable(column.bold) else column.bold)
-    if role == Qt.ItemDataRole.DecorationRole:
-        return column.mark(row) if column.mark is not None else None
-    if role == Qt.ItemDataRole.ForegroundRole:
-        tone = column.tone(row) if callable(column.tone) else column.tone
-        return QColor(getattr(palette(), tone)) if tone else None
-    return None
+def _font(column: TableColumn[RowT], row: RowT) -> QFont:
+    return figure_font(bold=column.bold(row) if callable(column.bold) else column.bold)
+
+
+def _colour(column: TableColumn[RowT], row: RowT) -> QColor | None:
+    tone = column.tone(row) if callable(column.tone) else column.tone
+    return QColor(getattr(palette(), tone)) if tone else None
+
+
+_CELL: Mapping[int, Callable[[TableColumn[Any], Any], object]] = {
+    Qt.ItemDataRole.DisplayRole: lambda column, row: visible(column.text(row)).replace("\n", " "),
+    Qt.ItemDataRole.ToolTipRole: lambda column, row: tool_tip((column.more or column.text)(row)),
+    Qt.ItemDataRole.TextAlignmentRole: lambda column, _row: column.align,
+    Qt.ItemDataRole.FontRole: _font,
+    Qt.ItemDataRole.DecorationRole: _mark,
+    Qt.ItemDataRole.ForegroundRole: _colour,
+}
+"""The value of a cell by role."""
