@@ -311,17 +311,18 @@ def read_format(connection: sqlite3.Connection, found: int) -> int:
 def _prepared_for_writing(path: Path) -> _Connect:
     """Return what connects to the library at `path`; create its tables or upgrade them if needed."""
     connect = partial(_connected, _writing, partial(for_writing, path, BRIEF))
-    with connect() as connection, connection.begin():
-        if connection.exec_driver_sql("PRAGMA user_version").scalar() == schema.FORMAT:
-            return connect
-    with connect().execution_options(**{_WRITING: True}) as connection, connection.begin():
-        # Read again inside the write transaction: another process may have upgraded it first.
-        version = connection.exec_driver_sql("PRAGMA user_version").scalar()
-        if version == 0:
-            schema_upgrade.create(connection)
-        elif version is not None and version < schema.FORMAT:
-            schema_upgrade.upgrade(connection)
-            stored_evidence.write(connection)
+    with connect() as connection:
+        with connection.begin():
+            if connection.exec_driver_sql("PRAGMA user_version").scalar() == schema.FORMAT:
+                return connect
+        with connection.execution_options(**{_WRITING: True}).begin():
+            # Read again inside the write transaction: another process may have upgraded it first.
+            version = connection.exec_driver_sql("PRAGMA user_version").scalar()
+            if version == 0:
+                schema_upgrade.create(connection)
+            elif version is not None and version < schema.FORMAT:
+                schema_upgrade.upgrade(connection)
+                stored_evidence.write(connection)
     return connect
 
 
