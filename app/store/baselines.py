@@ -125,7 +125,7 @@ def keep_calibration(connection: Connection, found: Calibration) -> None:
     """Store a calibration; it supersedes older ones of the same host and suite, which stay stored."""
     row = {"host": found.host, "suite": found.suite, "made": found.made}
     content = to_text(calibration_to_json(found))
-    connection.execute(insert(schema.calibrations).values(storable({**row, "content": content})))
+    connection.execute(insert(schema.calibrations), storable({**row, "content": content}))
 
 
 def calibrations(connection: Connection, hosts: Sequence[str] | None = None) -> tuple[Calibration, ...]:

@@ -40,7 +40,7 @@ def begin(connection: Connection, plan: FleetPlan, *, by_workers: bool) -> Fleet
     name = "f" + "".join(secrets.choice(ownership.READABLE) for _ in range(_ID_LENGTH))
     created = dialect_of(connection).moment(connection)
     row = {"id": name, "plan": to_text(fleet_plan_to_json(plan)), "created": created, "by_workers": by_workers}
-    connection.execute(insert(schema.fleet_studies).values(row))
+    connection.execute(insert(schema.fleet_studies), row)
     _insert_hosts(connection, name, plan.hosts, 0)
     _insert_host_runs(connection, name, plan.host_runs(), created, plan)
     return find(connection, name)

@@ -33,7 +33,7 @@ def write_change(connection: Connection, run_id: str, event: HostChanged | Setti
             "during": change.during,
             "changed": event.at,
         }
-        connection.execute(insert(table).values(storable(row)))
+        connection.execute(insert(table), storable(row))
         return
     owning_run = event.run or run_id
     same = (table.c.run_id == owning_run) & (table.c.host == event.host) & (table.c.path == event.path)

@@ -105,7 +105,7 @@ def keep(connection: Connection, found: Investigation) -> Investigation:
             f"The limit is {quantity(SIZE_LIMIT)}. Begin another investigation.",
         )
     row = {"id": found.id, "name": found.name, "changed": found.changed, "content": content}
-    connection.execute(insert(_TABLE).values(storable(row)))
+    connection.execute(insert(_TABLE), storable(row))
     return found
 
 

@@ -76,7 +76,7 @@ def annotate(connection: Connection, changed: Mapping[str, Annotation]) -> Mappi
         connection.execute(delete(table).where(table.c.run_id == run))
         if one != NO_ANNOTATION:
             row = {"run_id": run, "name": one.name, "note": one.note, "tags": to_text(one.tags), "binned": one.binned}
-            connection.execute(insert(table).values(storable(row)))
+            connection.execute(insert(table), storable(row))
     return {run: former.get(run, NO_ANNOTATION) for run in changed}
 
 
@@ -106,7 +106,7 @@ def save_search(connection: Connection, name: str, search: str) -> str:
     former, table = searches(connection).get(name, ""), schema.saved_searches
     connection.execute(delete(table).where(table.c.name == name))
     if search:
-        connection.execute(insert(table).values(storable({"name": name, "search": search})))
+        connection.execute(insert(table), storable({"name": name, "search": search}))
     return former
 
 

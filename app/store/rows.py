@@ -48,7 +48,7 @@ def check_types(table: Table, row: Mapping[str, Any]) -> None:
 
 def inserted_id(connection: Connection, table: Table, values: Row) -> int:
     """Insert a row; return the number that the database gave it."""
-    key = connection.execute(insert(table).values(values)).inserted_primary_key
+    key = connection.execute(insert(table), values).inserted_primary_key
     if key is None:
         raise LookupError(f"no number for a row of {table.name}")
     return int(key[0])

@@ -34,7 +34,7 @@ def lock(connection: Connection, runs: Sequence[str], reason: str) -> list[str]:
     found = list(dict.fromkeys(run_reader.find(connection, run) for run in runs))
     for run in found:
         connection.execute(delete(schema.locks).where(schema.locks.c.run_id == run))
-        connection.execute(insert(schema.locks).values(storable({"run_id": run, "reason": text, "locked": now()})))
+        connection.execute(insert(schema.locks), storable({"run_id": run, "reason": text, "locked": now()}))
     return found
 
 

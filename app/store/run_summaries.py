@@ -48,7 +48,7 @@ def write(connection: Connection, run_id: str, record: RunRecord | None = None) 
     try:
         record = record or record_reader.record(connection, run_id)
     except StoreError:
-        connection.execute(insert(schema.run_summaries).values(storable(own | _UNREADABLE)))
+        connection.execute(insert(schema.run_summaries), storable(own | _UNREADABLE))
         return
     figures = _figures(record)
     headline = _headline(connection, record, figures)
@@ -65,7 +65,7 @@ def write(connection: Connection, run_id: str, record: RunRecord | None = None) 
         "configurations": steps,
         "trials": record.summary.trials,
     }
-    connection.execute(insert(schema.run_summaries).values(storable(row)))
+    connection.execute(insert(schema.run_summaries), storable(row))
 
 
 def missing(connection: Connection) -> list[str]:

@@ -399,7 +399,7 @@ class RunWriter:
         return not trial.warm_up and (trial.host, trial.step) == first
 
     def _insert(self, connection: Connection, table: Table, row: Row) -> None:
-        connection.execute(insert(table).values(storable(row)))
+        connection.execute(insert(table), storable(row))
 
     def _update_run(self, connection: Connection, row: Row) -> None:
         self._update(connection, schema.runs, row, schema.runs.c.id == self._run_id)

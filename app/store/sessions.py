@@ -31,7 +31,7 @@ def begin(connection: Connection, plan: Plan) -> SessionSeries:
     """Store a new series of `plan` and return it."""
     made = SessionSeries("s" + "".join(secrets.choice(ownership.READABLE) for _ in range(_ID_LENGTH)), plan, now())
     row = {"id": made.id, "plan": to_text(plan_to_json(plan)), "sessions": made.total, "created": made.created}
-    connection.execute(insert(schema.session_series).values(row))
+    connection.execute(insert(schema.session_series), row)
     return made
 
 

@@ -79,10 +79,10 @@ def replace_verdicts(connection: Connection, found: NewVerdicts, version: int) -
             connection.execute(insert(schema.earlier_verdicts).values({**kept, "replaced": moment}))
     connection.execute(delete(table).where(table.c.run_id == run))
     for verdict in found.verdicts:
-        connection.execute(insert(table).values(storable(verdict_row(run, verdict))))
+        connection.execute(insert(table), storable(verdict_row(run, verdict)))
     connection.execute(delete(schema.findings).where(schema.findings.c.run_id == run))
     for raised in found.raised:
-        connection.execute(insert(schema.findings).values(storable(raised_row(run, raised))))
+        connection.execute(insert(schema.findings), storable(raised_row(run, raised)))
     _write_recall(connection, run, found.recall)
     run_summaries.write(connection, run)
     stored_evidence.write(connection, [run])
@@ -112,7 +112,7 @@ def _write_recall(connection: Connection, run: str, recall: Recall | None) -> No
             "run_id": run, "was": recall.was, "now": recall.now, "reason": recall.reason, "checks": recall.checks,
             "replaced": recall.replaced, "dismissed": recall.dismissed,
         }  # fmt: skip
-        connection.execute(insert(table).values(storable(row)))
+        connection.execute(insert(table), storable(row))
 
 
 def dismiss_recalls(connection: Connection, runs: Sequence[str]) -> None:
