@@ -7,7 +7,6 @@ import psycopg
 from app.library_location import ServerUrl
 from app.store.errors import (
     PasswordError,
-    ReadOnlyError,
     StoreBusyError,
     StoreError,
     StoreFullError,
@@ -34,15 +33,15 @@ def translated(error: BaseException | None, url: ServerUrl) -> StoreError:
     known = {
         **dict.fromkeys(_BUSY, StoreBusyError(f"The library {url} is locked by another program.", "Wait for it.")),
         "53100": StoreFullError(f"No space left on the server for the library {url}.", "Free space on its disk."),
+        "57014": StoreBusyError(f"The server of the library {url} did not finish: {reason}.", "Try again later."),
         "42501": no_permission(url, reason),
+        "25006": StoreLostError(  # it passes if another server takes over
+            f"The library {url} is read-only: {reason}.",
+            "To measure, pin or delete, use the primary server, or another library with --store.",
+        ),
     }
     if code in known:
         return known[code]
-    if code == "25006":
-        return ReadOnlyError(
-            f"The library {url} is read-only: {reason}.",
-            "To measure, pin or delete, use the primary server, or another library with --store.",
-        )
     if _is_about_password(error, reason):
         return PasswordError(url, reason, _SIGN_IN)
     if isinstance(error, psycopg.OperationalError) and (not code or code.startswith(_LOST)):
