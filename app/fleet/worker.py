@@ -44,7 +44,13 @@ After an outage of HEARTBEAT_TIMEOUT no worker has a recent heartbeat in the lib
 """
 
 PASS_ON, MOST_PASSES = 5.0, 3
-"""Seconds for which a worker leaves a host-run whose host it did not reach before to others, and how often."""
+"""Seconds for which a worker leaves a host-run whose host it did not reach before to others, and how often.
+
+One that it was refused itself it leaves to them as long as one of them has not tried.
+"""
+
+OTHERS_START = 60.0
+"""Seconds after its start for which a worker expects others: those of a team are started one after the other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +73,7 @@ class FleetWorker:
         on_event: OnEvent = lambda _one, _event: None,
     ) -> None:
         """`use_hosts` makes the addresses of a study's hosts known to connections."""
-        self._services = replace(services, others=self._has_others)
+        self._services = replace(services, others=self._others, on_refused=self._note_refused)
         self._queue, self._use_hosts, self._options = queue, use_hosts, options
         self._store, self._on_event = services.store, on_event
         self._name = worker_name()
@@ -75,9 +81,10 @@ class FleetWorker:
         self._controls: dict[tuple[str, int], Control] = {}
         self._lock = threading.Lock()
         self._look_over = threading.Lock()  # one look at a time
-        self._reached_since, self._reached = math.inf, -math.inf
+        self._reached_since, self._reached, self._began = math.inf, -math.inf, -math.inf
         self._unreached: set[str] = set()
         self._passes: Counter[tuple[str, int]] = Counter()
+        self._refused: set[tuple[str, int]] = set()
 
     def stop(self) -> None:
         """Take no more host-runs, and detach those under way: other workers attach them. From any thread."""
@@ -89,6 +96,7 @@ class FleetWorker:
     def run(self) -> None:
         """Work until stop(). Raises StoreError if the library or its queue cannot be used at the start."""
         self._store.fleet_studies()
+        self._began = time.monotonic()
         looking = threading.Thread(target=self._look, name="look for host-runs", daemon=True)
         looking.start()
         try:
@@ -184,19 +192,37 @@ class FleetWorker:
         elif isinstance(event, RunStarted):
             self._unreached.add(one.title)  # so far
 
-    def _has_others(self) -> bool:
+    def _note_refused(self, study: str, one: HostRun) -> None:
+        self._unreached.add(one.title)
+        self._refused.add((study, one.number))
+
+    def _others(self) -> int:
+        """Return how many other workers are alive, or will be."""
+        expected = int(time.monotonic() - self._began < OTHERS_START)
         with self._store.database.reading() as connection:
-            return workers_alive(connection) > 1
+            return max(workers_alive(connection) - 1, expected)
 
     def _passed_on(self, study: FleetStudy, one: HostRun) -> bool:
         """Leave a host-run to other workers for a while if this one did not reach its host before."""
         key = study.id, one.number
-        if one.run or one.title not in self._unreached or self._passes[key] >= MOST_PASSES:
+        if one.title not in self._unreached or not self._leaves(key, one):
             return False
         self._passes[key] += 1
+        waits, reason = uncounted(one), f"{self._name} does not reach {one.title}: left to other workers."
         with suppress(StoreError):  # it is released after a while
-            self._store.settle_host_run(study.id, uncounted(one), HostRunState.WAITING, reason=one.reason, wait=PASS_ON)
+            if one.run:
+                self._store.leave_host_run(study.id, one, reason)
+            else:
+                self._store.settle_host_run(study.id, waits, HostRunState.WAITING, reason=reason, wait=PASS_ON)
         return True
+
+    def _leaves(self, key: tuple[str, int], one: HostRun) -> bool:
+        """Return whether to leave a host-run to others: each is to try it, and only this one is known to be free."""
+        if self._passes[key] < MOST_PASSES:
+            return key in self._refused or not one.run
+        with suppress(StoreError):
+            return key in self._refused and uncounted(one).attempts <= self._others()
+        return False
 
     def _claimed(self, job: "HostRunJob") -> tuple[FleetStudy, HostRun] | None:
         """Claim a host-run; None if another worker has it. Waits for a library that cannot be reached.

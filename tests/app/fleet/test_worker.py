@@ -17,6 +17,7 @@ from app.fleet.job_queue import HostRunJob, JobQueue
 from app.fleet.worker import FleetWorker, WorkerOptions
 from app.fleet_study import FleetHost, FleetPlan, FleetStudy, HostRun, HostRunState
 from app.library_location import ServerUrl
+from app.plans.consent import NotAgreedError
 from app.plans.plan import Plan, Repetition, make_step
 from app.runs.control import Control
 from app.store import host_runs
@@ -110,31 +111,82 @@ def test_a_stopped_worker_puts_its_job_back(store: Store, queue: JobQueue, study
     assert jobs(url) == 2
 
 
-def test_a_host_that_was_not_reached_is_left_to_other_workers(
-    store: Store, queue: JobQueue, study: FleetStudy, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("app.fleet.host_run.CONNECT_RETRY", -1.0)
+@pytest.fixture
+def two_alive(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have two workers alive, which try again at once."""
+    for name in ("CONNECT_RETRY", "REFUSED_RETRY"):
+        monkeypatch.setattr(f"app.fleet.host_run.{name}", -1.0)
     monkeypatch.setattr(fleet_worker, "PASS_ON", -1.0)
     monkeypatch.setattr(fleet_worker, "workers_alive", lambda _connection: 2)
+
+
+@pytest.mark.usefixtures("two_alive")
+def test_a_host_that_was_not_reached_is_left_to_other_workers(store: Store, queue: JobQueue, study: FleetStudy) -> None:
     tried: list[str] = []
 
     def run(plan: Plan, run: str, _control: Control) -> Generator[Event]:
         tried.append(run)
         yield from ended(store, run, plan, State.FAILED, "web-1: host key", unreached=ConnectOutcome.KEY_UNKNOWN)
 
-    def handled(worker: FleetWorker) -> HostRun:
-        worker._release(store.find_fleet_study(study.id))
-        worker._handle(HostRunJob(study.id, 1, only(store, study).epoch))
-        return only(store, study)
-
     worker, other = (made_worker(store, queue, run) for _ in range(2))
-    assert handled(worker).attempts == len(tried) == 1
+    assert handled(worker, store, study).attempts == len(tried) == 1
     for _ in range(fleet_worker.MOST_PASSES):
         worker._released(study)
-        assert handled(worker).attempts == len(tried) == 1
-    assert handled(other).attempts == len(tried) == 2
-    assert handled(worker).state is HostRunState.FAILED
+        assert handled(worker, store, study).attempts == len(tried) == 1
+    assert handled(other, store, study).attempts == len(tried) == 2
+    assert handled(worker, store, study).state is HostRunState.FAILED
     assert [run.id for run in store.runs()] == [only(store, study).run] == [tried[-1]]
+
+
+def refused_login(store: Store, run: str, plan: Plan) -> Generator[Event]:
+    return ended(store, run, plan, State.FAILED, "no key", unreached=ConnectOutcome.AUTH_REFUSED)
+
+
+def refused_consent(_store: Store, _run: str, _plan: Plan) -> Generator[Event]:
+    raise NotAgreedError("Consent was refused.")
+    yield
+
+
+@pytest.mark.usefixtures("two_alive")
+@pytest.mark.parametrize("refused", [refused_login, refused_consent])
+def test_what_a_worker_may_not_carry_waits_for_one_that_is_busy(
+    store: Store, queue: JobQueue, refused: Callable[[Store, str, Plan], Generator[Event]]
+) -> None:
+    plan = Plan("short", (), (make_step("sysbench-cpu", {"time": 1}),), repetition=Repetition(trials=1))
+    study = store.begin_fleet_study(FleetPlan(plan, (FleetHost("web-1", "g"),), retries=0), by_workers=True)
+    worker = made_worker(store, queue, lambda plan, run, _: refused(store, run, plan))
+    for _ in range(3 * fleet_worker.MOST_PASSES):
+        found = handled(worker, store, study)
+        assert (found.state.over, found.attempts) == (False, 1)
+    able = made_worker(store, queue, lambda plan, run, _: ended(store, run, plan, State.DONE, ""))
+    assert handled(able, store, study).state is HostRunState.DONE
+
+
+def test_a_worker_that_just_started_expects_others(store: Store, queue: JobQueue, study: FleetStudy) -> None:
+    with at_work(made_worker(store, queue, lambda plan, run, _: refused_consent(store, run, plan))):
+        until(lambda: only(store, study).attempts == 1 and not only(store, study).state.active)
+        found = only(store, study)
+    assert (found.state, found.worker in found.reason) == (HostRunState.WAITING, True)
+
+
+@pytest.mark.usefixtures("two_alive")
+def test_what_no_worker_may_carry_fails_once_each_has_tried(store: Store, queue: JobQueue, study: FleetStudy) -> None:
+    workers = [made_worker(store, queue, lambda plan, run, _: refused_consent(store, run, plan)) for _ in range(2)]
+    for _ in range(2 * fleet_worker.MOST_PASSES + 3):
+        for worker in workers:
+            if not store.find_fleet_study(study.id).over:
+                handled(worker, store, study)
+    found = only(store, study)
+    assert found.state is HostRunState.FAILED
+    assert found.worker in found.reason
+    assert f"benchwright fleet retry {study.id} web-1" in found.reason
+
+
+def handled(worker: FleetWorker, store: Store, study: FleetStudy) -> HostRun:
+    """Let a worker handle the job of the only host-run; return that."""
+    worker._release(store.find_fleet_study(study.id))
+    worker._handle(HostRunJob(study.id, 1, only(store, study).epoch))
+    return only(store, study)
 
 
 def test_a_claim_whose_commit_is_not_confirmed_is_kept(
