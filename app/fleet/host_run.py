@@ -48,7 +48,8 @@ class CarrierServices:
     """What carrying a host-run needs: `run` runs a plan under a run id, `attach` resumes a run.
 
     `others` returns how many other workers are alive, which have keys, logins and options of their own. `on_refused`
-    gets a host-run that needs what only the user can give this process: a key, a login, consent.
+    gets a host-run that needs what only the user can give this process: a key, a login, consent. `on_settled` gets one
+    with its new state and the reason; RUNNING if it has no carrier.
     """
 
     store: Store
@@ -56,7 +57,8 @@ class CarrierServices:
     attach: Callable[[str, Control], Generator[Event]]
     new_run_id: Callable[[], str]
     others: Callable[[], int] = lambda: 0
-    on_refused: Callable[[str, HostRun], None] = lambda _study, _one: None
+    on_refused: Callable[[FleetStudy, HostRun], None] = lambda _study, _one: None
+    on_settled: Callable[[FleetStudy, HostRun, HostRunState, str], None] = lambda *_: None
 
 
 @dataclass(slots=True)
@@ -187,7 +189,7 @@ def _settle(
     outcome: _Outcome,
     error: BenchwrightError | None,
 ) -> None:
-    store = services.store
+    store, settle = services.store, partial(_set_state, services, study)
     reason = outcome.reason if error is None else str(error)
     elsewhere = type(error) in {HostInUseError, StoreError}  # another process has the run, or it has ended
     attempts = one.attempts + (not elsewhere)
@@ -195,23 +197,24 @@ def _settle(
     others = services.others() if refused else 0
     again = one.attempts <= max(study.plan.retries, others) and (not refused or others > 0)
     if refused:
-        services.on_refused(study.id, one)
+        services.on_refused(study, one)
         reason = _of_worker(study, one, reason, error)
     if outcome.library not in {None, store.location}:
         reason = f"The library could not be written: the run is saved to {outcome.library}. {reason}".strip()
-        store.settle_host_run(study.id, one, HostRunState.FAILED, reason=reason)
+        settle(one, HostRunState.FAILED, reason)
     elif outcome.state is State.DONE:
-        store.settle_host_run(study.id, one, HostRunState.DONE, reason=reason)
+        settle(one, HostRunState.DONE, reason)
     elif outcome.stopped and error is None:
-        store.settle_host_run(study.id, uncounted(one), HostRunState.WAITING, reason=reason)
+        settle(uncounted(one), HostRunState.WAITING, reason)
     elif outcome.attached and (refused or isinstance(error, _MAY_PASS | HostInUseError)) and (elsewhere or again):
         store.leave_host_run(study.id, replace(one, attempts=attempts), reason)  # release() returns it, or settles it
+        services.on_settled(study, one, HostRunState.RUNNING, reason)
     elif isinstance(error, HostInUseError):
         reason = f"{error.message} It is tried again every {IN_USE_RETRY:.0f} s."  # its remedy is that of a single run
-        store.settle_host_run(study.id, uncounted(one), HostRunState.WAITING, reason=reason, wait=IN_USE_RETRY)
+        settle(uncounted(one), HostRunState.WAITING, reason, wait=IN_USE_RETRY)
     elif not outcome.measured and again and (refused or _may_pass(outcome, error)):
         wait = REFUSED_RETRY if refused else CONNECT_RETRY * one.attempts
-        store.settle_host_run(study.id, one, HostRunState.WAITING, reason=reason, wait=wait)
+        settle(one, HostRunState.WAITING, reason, wait=wait)
         with suppress(StoreError):
             store.delete(one.run)  # it measured nothing
     else:
@@ -220,7 +223,14 @@ def _settle(
             reason = f"{reason} {_may_still_run(study, one)}"
         elif refused:
             reason = f"{reason} Then run: {_retry(study, one)}"
-        store.settle_host_run(study.id, one, HostRunState.FAILED, reason=reason)
+        settle(one, HostRunState.FAILED, reason)
+
+
+def _set_state(
+    services: CarrierServices, study: FleetStudy, one: HostRun, state: HostRunState, reason: str, *, wait: float = 0.0
+) -> None:
+    services.store.settle_host_run(study.id, one, state, reason=reason, wait=wait)
+    services.on_settled(study, one, state, reason)
 
 
 def _of_worker(study: FleetStudy, one: HostRun, reason: str, error: BenchwrightError | None) -> str:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from app.events import Event, RunStarted, TrialStarted
 from app.fleet.admission import startable
 from app.fleet.host_run import CarrierServices, carry, uncounted
-from app.fleet.runner import OnEvent, worker_name
+from app.fleet.runner import worker_name
 from app.fleet_study import FleetHost, FleetStudy, HostRun, HostRunState
 from app.runs.control import Control
 from app.store import host_runs
@@ -61,6 +61,19 @@ class WorkerOptions:
     once: bool = False
 
 
+class WorkerReport:
+    """Receives what a worker does, on its threads; this one ignores it."""
+
+    def event(self, study: FleetStudy, one: HostRun, event: Event) -> None:
+        """An event of the run of a host-run."""
+
+    def settled(self, study: FleetStudy, one: HostRun, state: HostRunState, reason: str) -> None:
+        """A host-run is no longer carried by this worker, with its new state, and why."""
+
+    def library(self, problem: str) -> None:
+        """The library cannot be used because of `problem`; empty: it can be again. Each once."""
+
+
 class FleetWorker:
     """Carries host-runs until stop(). A host-run that fails never ends the worker."""
 
@@ -70,12 +83,14 @@ class FleetWorker:
         queue: "JobQueue",
         use_hosts: Callable[[Iterable[FleetHost]], None],
         options: WorkerOptions,
-        on_event: OnEvent = lambda _one, _event: None,
+        report: WorkerReport,
     ) -> None:
         """`use_hosts` makes the addresses of a study's hosts known to connections."""
-        self._services = replace(services, others=self._others, on_refused=self._note_refused)
+        self._services = replace(
+            services, others=self._others, on_refused=self._note_refused, on_settled=report.settled
+        )
         self._queue, self._use_hosts, self._options = queue, use_hosts, options
-        self._store, self._on_event = services.store, on_event
+        self._store, self._report, self._problem = services.store, report, ""
         self._name = worker_name()
         self._stop = threading.Event()
         self._controls: dict[tuple[str, int], Control] = {}
@@ -113,13 +128,21 @@ class FleetWorker:
                     self._stop_host_runs(study)
                     if not study.over:
                         self._release(study)
+                self._note_library("")
                 if self._options.once and all(map(_has_nothing_to_do, studies)) and not self._controls:
                     self._stop.set()
-            except StoreError:
+            except StoreError as error:
                 log.warning("the library cannot be used; trying again", exc_info=True)
+                self._note_library(str(error))
             except Exception:
                 log.exception("a look for host-runs failed")
             self._stop.wait(LOOK_EVERY)
+
+    def _note_library(self, problem: str) -> None:
+        """Report the first of the problems of an outage, and its end."""
+        if bool(problem) != bool(self._problem):
+            self._report.library(problem)
+        self._problem = problem
 
     def _stop_host_runs(self, study: FleetStudy) -> None:
         """Stop the host-runs of a study that is to be stopped, and those whose host was replaced."""
@@ -177,7 +200,7 @@ class FleetWorker:
         try:
             for event in carry(self._services, study, one, control):
                 self._note_reached(one, event)
-                self._on_event(one, event)
+                self._report.event(study, one, event)
         except BenchwrightError:
             log.warning("the host-run of %s was not settled", one.title, exc_info=True)
         finally:
@@ -192,9 +215,9 @@ class FleetWorker:
         elif isinstance(event, RunStarted):
             self._unreached.add(one.title)  # so far
 
-    def _note_refused(self, study: str, one: HostRun) -> None:
+    def _note_refused(self, study: FleetStudy, one: HostRun) -> None:
         self._unreached.add(one.title)
-        self._refused.add((study, one.number))
+        self._refused.add((study.id, one.number))
 
     def _others(self) -> int:
         """Return how many other workers are alive, or will be."""

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,21 +15,23 @@ from app.events import Event, RunDetached, RunEnded, RunStarted, State
 from app.fleet import worker as fleet_worker
 from app.fleet.host_run import CarrierServices
 from app.fleet.job_queue import HostRunJob, JobQueue
-from app.fleet.worker import FleetWorker, WorkerOptions
+from app.fleet.worker import FleetWorker, WorkerOptions, WorkerReport
 from app.fleet_study import FleetHost, FleetPlan, FleetStudy, HostRun, HostRunState
-from app.library_location import ServerUrl
+from app.library_location import ServerUrl, location_of
 from app.plans.consent import NotAgreedError
 from app.plans.plan import Plan, Repetition, make_step
 from app.runs.control import Control
+from app.services import Workstation
 from app.store import host_runs
-from app.store.errors import UnknownOutcomeError
+from app.store.errors import StoreError, StoreLostError, UnknownOutcomeError
 from app.store.store import Store
 from app.store.workers import workers_alive
 from app.timestamps import now
 from remote.errors import ConnectOutcome
 from tests.app.stores import postgresql, url
 from tests.app.stores import store_on_server as store
-from tests.postgresql import programs
+from tests.lab_sshd import AnsweringAsker
+from tests.postgresql import Server, programs
 from tests.processes import until
 
 __all__ = ["postgresql", "store", "url"]  # fixtures
@@ -80,14 +83,19 @@ def ended(
             yield event
 
 
-def made_worker(store: Store, queue: JobQueue, run: Run) -> FleetWorker:
+def made_worker(
+    store: Store,
+    queue: JobQueue,
+    run: Run,
+    report: WorkerReport = WorkerReport(),  # noqa: B008 (it keeps nothing)
+) -> FleetWorker:
     def attach(_run: str, _control: Control) -> Generator[Event]:
         raise AssertionError
         yield
 
     numbers = iter(range(1, 100))
     services = CarrierServices(store, run, attach, lambda: f"20261120-141530-{next(numbers):04}")
-    return FleetWorker(services, queue, lambda _hosts: None, WorkerOptions())
+    return FleetWorker(services, queue, lambda _hosts: None, WorkerOptions(), report)
 
 
 @contextmanager
@@ -309,9 +317,72 @@ def test_a_worker_that_just_reached_the_library_judges_no_other(
 
 
 def test_a_library_in_a_file_has_no_workers(tmp_path: Path) -> None:
-    from app.services import Workstation
-    from app.store.errors import StoreError
-
     workstation = Workstation(tmp_path / "library.db", tmp_path / "hosts.toml")
-    with pytest.raises(StoreError, match="is a file: workers share one in PostgreSQL"):
-        workstation.workers_alive()
+    for refused in (
+        workstation.workers_alive,
+        workstation.prepare_queue,
+        partial(workstation.fleet_worker, AnsweringAsker(), WorkerOptions(), WorkerReport()),
+    ):
+        with pytest.raises(StoreError, match="is a file: workers share one in PostgreSQL"):
+            refused()
+    assert not (tmp_path / "library.db").exists()
+
+
+def test_a_queue_is_prepared_with_its_library_before_a_worker_starts(postgresql: Server, tmp_path: Path) -> None:
+    postgresql.execute("CREATE DATABASE bare")
+    workstation = Workstation(location_of(postgresql.url("bare")), tmp_path / "hosts.toml")
+    try:
+        with pytest.raises(StoreError) as refused:
+            workstation.fleet_worker(AnsweringAsker(), WorkerOptions(), WorkerReport())
+        assert "worker --prepare" in refused.value.remedy
+        postgresql.execute("DROP SCHEMA benchwright CASCADE", "bare")
+        workstation.close()
+        workstation.prepare_queue()
+        postgresql.execute("SELECT * FROM benchwright.runs, benchwright_queue.procrastinate_jobs", "bare")
+        workstation.fleet_worker(AnsweringAsker(), WorkerOptions(), WorkerReport())
+    finally:
+        workstation.close()
+        postgresql.execute("DROP DATABASE bare WITH (FORCE)")
+
+
+class Noted(WorkerReport):
+    """Notes what a worker reports."""
+
+    def __init__(self) -> None:
+        self.states: list[tuple[HostRunState, str]] = []
+        self.problems: list[str] = []
+
+    def settled(self, study: FleetStudy, one: HostRun, state: HostRunState, reason: str) -> None:
+        """Note the state and the reason."""
+        assert (one.host, study.total) == ("web-1", 1)
+        self.states.append((state, reason))
+
+    def library(self, problem: str) -> None:
+        """Note the problem."""
+        self.problems.append(problem)
+
+
+def test_a_worker_reports_why_a_host_run_is_not_carried(store: Store, queue: JobQueue, study: FleetStudy) -> None:
+    noted = Noted()
+    worker = made_worker(store, queue, lambda plan, run, _: refused_consent(store, run, plan), noted)
+    found = handled(worker, store, study)
+    assert noted.states == [(HostRunState.FAILED, found.reason)]
+
+
+def test_a_worker_reports_an_outage_of_the_library_once_and_its_end(
+    store: Store, queue: JobQueue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fleet_worker, "LOOK_EVERY", 0.02)
+    noted, looks = Noted(), list[int]()
+    original = Store.fleet_studies
+
+    def fleet_studies(self: Store) -> list[FleetStudy]:
+        looks.append(1)
+        if 2 < len(looks) < 6:
+            raise StoreLostError("The connection failed.")
+        return original(self)
+
+    monkeypatch.setattr(Store, "fleet_studies", fleet_studies)
+    with at_work(made_worker(store, queue, lambda plan, run, _: ended(store, run, plan, State.DONE, ""), noted)):
+        until(lambda: len(looks) > 7)
+    assert noted.problems == ["The connection failed.", ""]
