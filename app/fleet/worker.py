@@ -6,6 +6,7 @@ The same look finds the host-runs whose worker ended.
 
 import logging
 import math
+import secrets
 import threading
 import time
 from collections import Counter
@@ -17,12 +18,11 @@ from typing import TYPE_CHECKING
 from app.events import Event, RunStarted, TrialStarted
 from app.fleet.admission import startable
 from app.fleet.host_run import CarrierServices, carry, uncounted
-from app.fleet.runner import worker_name
 from app.fleet_study import FleetHost, FleetStudy, HostRun, HostRunState
 from app.runs.control import Control
 from app.store import host_runs
 from app.store.errors import TRANSIENT, StoreError, TakenOverError, UnknownOutcomeError
-from app.store.ownership import HEARTBEAT, HEARTBEAT_TIMEOUT
+from app.store.ownership import HEARTBEAT, HEARTBEAT_TIMEOUT, READABLE, this_computer, this_process
 from app.store.workers import workers_alive
 from suites.errors import BenchwrightError
 
@@ -42,6 +42,9 @@ SEEN_FOR = 2 * HEARTBEAT + LOOK_EVERY
 
 After an outage of HEARTBEAT_TIMEOUT no worker has a recent heartbeat in the library.
 """
+
+_DRAWN = 4
+"""Random characters in the name of a worker."""
 
 PASS_ON, MOST_PASSES = 5.0, 3
 """Seconds for which a worker leaves a host-run whose host it did not reach before to others, and how often.
@@ -91,7 +94,7 @@ class FleetWorker:
         )
         self._queue, self._use_hosts, self._options = queue, use_hosts, options
         self._store, self._report, self._problem = services.store, report, ""
-        self._name = worker_name()
+        self._name = _own_name()
         self._stop = threading.Event()
         self._controls: dict[tuple[str, int], Control] = {}
         self._lock = threading.Lock()
@@ -278,6 +281,12 @@ class FleetWorker:
             self._release(self._store.find_fleet_study(study.id))
         except StoreError:
             log.info("nothing released after a host-run", exc_info=True)
+
+
+def _own_name() -> str:
+    """Return the name of a worker, which no other has: those in containers often share host name and process id."""
+    drawn = "".join(secrets.choice(READABLE) for _ in range(_DRAWN))
+    return f"{this_computer()} (process {this_process().pid}, {drawn})"
 
 
 def _has_nothing_to_do(study: FleetStudy) -> bool:

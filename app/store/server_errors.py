@@ -17,8 +17,8 @@ from app.store.errors import (
 _BUSY = frozenset({"55P03", "40001", "40P01"})
 """lock_not_available, serialization_failure, deadlock_detected (https://www.postgresql.org/docs/current/errcodes-appendix.html)."""
 
-_LOST = ("08", "57P", "25P03", "53300")
-"""Beginnings of the codes of lost, ended and refused connections."""
+_LOST = ("08", "57P", "25P03", "25P04", "53300")
+"""Beginnings of the codes of lost, ended and refused connections; the driver has several classes for them."""
 
 _OTHER_REASONS = re.compile(r"does not exist|not permitted|permission denied|too many|the database system|connection")
 """Words of English messages of a server after the password was accepted (postinit.c, postmaster.c), and of libpq."""
@@ -44,7 +44,7 @@ def translated(error: BaseException | None, url: ServerUrl) -> StoreError:
         return known[code]
     if _is_about_password(error, reason):
         return PasswordError(url, reason, _SIGN_IN)
-    if isinstance(error, psycopg.OperationalError) and (not code or code.startswith(_LOST)):
+    if code.startswith(_LOST) or (isinstance(error, psycopg.OperationalError) and not code):
         return StoreLostError(f"The connection to the library {url} failed: {reason}.", _remedy(reason))
     if code.startswith("28") or code == "3D000":
         return StoreLostError(f"The library {url} cannot be opened: {reason}.", _remedy(reason))

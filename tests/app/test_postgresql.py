@@ -17,6 +17,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from urllib.parse import quote
 
+import psycopg
 import pytest
 
 from app.events import (
@@ -38,6 +39,7 @@ from app.store.recorder import Recorder
 from app.store.retention import Deleted
 from app.store.roles import ROLES_SQL
 from app.store.run_transfer import Exported
+from app.store.server_errors import translated
 from app.store.store import Store
 from suites.vocab import Sample
 from tests.app import run_events
@@ -351,6 +353,13 @@ def test_a_run_outlasts_a_server_that_is_read_only_for_a_while(
         set_read_only("RESET default_transaction_read_only")
         recorder.flush()
     assert store.load(RUN).summary.state is State.DONE
+
+
+@pytest.mark.parametrize("code", ["08006", "25006", "25P03", "25P04", "53300", "57P01"])
+def test_a_connection_that_the_server_ends_is_lost(code: str) -> None:
+    assert isinstance(
+        translated(psycopg.errors.lookup(code)("ended"), ServerUrl("postgresql://db/bench")), StoreLostError
+    )
 
 
 def begun(store: Store) -> None:

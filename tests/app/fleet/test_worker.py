@@ -23,7 +23,7 @@ from app.plans.plan import Plan, Repetition, make_step
 from app.runs.control import Control
 from app.services import Workstation
 from app.store import host_runs
-from app.store.errors import StoreError, StoreLostError, UnknownOutcomeError
+from app.store.errors import StoreError, StoreLostError, TakenOverError, UnknownOutcomeError
 from app.store.store import Store
 from app.store.workers import workers_alive
 from app.timestamps import now
@@ -195,6 +195,20 @@ def handled(worker: FleetWorker, store: Store, study: FleetStudy) -> HostRun:
     worker._release(store.find_fleet_study(study.id))
     worker._handle(HostRunJob(study.id, 1, only(store, study).epoch))
     return only(store, study)
+
+
+def test_workers_of_one_host_name_and_process_id_have_names_of_their_own(
+    store: Store, queue: JobQueue, study: FleetStudy
+) -> None:
+    one, other = (
+        made_worker(store, queue, lambda plan, run, _: ended(store, run, plan, State.DONE, "")) for _ in range(2)
+    )
+    one._release(study)
+    job = HostRunJob(study.id, 1, only(store, study).epoch)
+    claimed = store.claim_host_run(study.id, 1, job.epoch, one._name)
+    with pytest.raises(TakenOverError):  # though it does not know whether its claim succeeded
+        store.claim_host_run(study.id, 1, job.epoch, other._name, again=True)
+    assert store.claim_host_run(study.id, 1, job.epoch, one._name, again=True) == claimed
 
 
 def test_a_claim_whose_commit_is_not_confirmed_is_kept(
