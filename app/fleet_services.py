@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from app.fleet.idle import IdleStudy
     from app.fleet.job_queue import JobQueue
     from app.fleet.runner import FleetRunner, OnEvent
-    from app.fleet.worker import FleetWorker, WorkerOptions
+    from app.fleet.worker import FleetWorker, WorkerOptions, WorkerReport
     from app.fleet_study import FigureKey, FleetHost, FleetPlan, FleetStudy, HostRun
     from app.host_attributes import HostAddress
     from app.library_location import Location, ServerUrl
@@ -150,12 +150,17 @@ class FleetServices(HostServices, ABC):
         study = self._store.find_fleet_study(word)
         return FleetRunner(self.carrier_services(asker), study.id, on_event or (lambda _one, _event: None))
 
-    def fleet_worker(self, asker: Asker, options: WorkerOptions, on_event: OnEvent | None = None) -> FleetWorker:
-        """Return a worker of the studies in the library. Raises StoreError for a library in a file."""
+    def fleet_worker(self, asker: Asker, options: WorkerOptions, report: WorkerReport) -> FleetWorker:
+        """Return a worker of the studies in the library.
+
+        Raises StoreError for a library in a file, one that is read-only, and a queue that is not prepared.
+        """
         from app.fleet.worker import FleetWorker
         from app.hosts.hosts import HostEntry
 
+        queue = self._job_queue()
         self.check_writable()
+        queue.check()
 
         def use_hosts(hosts: Iterable[FleetHost]) -> None:
             stated = ((host.name, host.address) for host in hosts)
@@ -165,12 +170,16 @@ class FleetServices(HostServices, ABC):
                 if one is not None
             )
 
-        services, report = self.carrier_services(asker), on_event or (lambda _one, _event: None)
-        return FleetWorker(services, self._job_queue(), use_hosts, options, report)
+        return FleetWorker(self.carrier_services(asker), queue, use_hosts, options, report)
 
     def prepare_queue(self) -> None:
-        """Create or upgrade the queue of the library, as its owner. Raises StoreError for a library in a file."""
-        self._job_queue().prepare()
+        """Create or upgrade the library and its queue, as their owner.
+
+        Raises StoreError for a library in a file, and one that is read-only.
+        """
+        queue = self._job_queue()
+        self.check_writable()
+        queue.prepare()
 
     def _job_queue(self) -> JobQueue:
         from app.store.errors import StoreError

@@ -7,10 +7,11 @@ import click
 
 from app.cli.common import Whole, print_note, verb
 from app.cli.host_keys import accept_option
-from app.events import Event, RunDetached, RunEnded, RunStarted
-from app.fleet.worker import WorkerOptions
-from app.fleet_study import HostRun
+from app.events import Event, LibraryChanged, RunDetached, RunStarted
+from app.fleet.worker import WorkerOptions, WorkerReport
+from app.fleet_study import FleetStudy, HostRun, HostRunState
 from app.services import Workstation
+from app.signals import survives_hang_up
 from remote.questions import ConsentQuestion, HostKeyQuestion, LocalProgramQuestion, RefusingAsker
 
 MOST_AT_ONCE = 200
@@ -44,6 +45,36 @@ class WorkerAsker(RefusingAsker):
         return self._allow_programs
 
 
+class WorkerLines(WorkerReport):
+    """Prints the beginning and the end of each host-run, and what keeps the library from being used."""
+
+    def __init__(self) -> None:
+        self._unwritten: dict[str, str] = {}
+
+    def event(self, study: FleetStudy, one: HostRun, event: Event) -> None:
+        """Print that a run begins or is detached, and where it is stored instead of the library."""
+        match event:
+            case RunStarted(run_id=run):
+                print_note(f"{_name(study, one)}: run {run}")
+            case RunDetached(run_id=run):
+                print_note(f"{_name(study, one)}: run {run} detached")
+            case LibraryChanged(path=path, problem=problem) if problem != self._unwritten.get(_name(study, one), ""):
+                self._unwritten[_name(study, one)] = problem
+                print_note(f"{_name(study, one)}: {problem or f'stored in {path}'}")
+
+    def settled(self, study: FleetStudy, one: HostRun, state: HostRunState, reason: str) -> None:
+        """Print the state of a host-run that ended, waits again or is left to other workers."""
+        print_note(f"{_name(study, one)}: {state.value}. {reason}".rstrip(" ."))
+
+    def library(self, problem: str) -> None:
+        """Print a problem, or that it is over."""
+        print_note(problem or "The library can be used again.")
+
+
+def _name(study: FleetStudy, one: HostRun) -> str:
+    return f"{study.id} {one.title}, session {one.session}"
+
+
 @click.command()
 @click.option(
     "--at-once", type=Whole(1, MOST_AT_ONCE), default=4, show_default=True, help="Most host-runs of this worker."
@@ -74,19 +105,9 @@ def worker(
         print_note("The queue is ready.")
         return
     asker = WorkerAsker(accept_new=accept_new, agree=yes, allow_programs=allow_proxy_command)
-    found = workstation.fleet_worker(asker, WorkerOptions(at_once, once), _print)
-    for number in (signal.SIGINT, signal.SIGTERM):
+    found = workstation.fleet_worker(asker, WorkerOptions(at_once, once), WorkerLines())
+    hang_up = [] if survives_hang_up() else [signal.SIGHUP]
+    for number in (signal.SIGINT, signal.SIGTERM, *hang_up):
         signal.signal(number, lambda _number, _frame: threading.Thread(target=found.stop, daemon=True).start())
     print_note(f"Waiting for host-runs of {workstation.library_location}; Ctrl+C ends the worker.")
     found.run()
-
-
-def _print(one: HostRun, event: Event) -> None:
-    """Print the beginning and the end of a host-run; called on its thread."""
-    match event:
-        case RunStarted(run_id=run):
-            print_note(f"{one.title}, session {one.session}: run {run}")
-        case RunDetached(run_id=run):
-            print_note(f"{one.title}, session {one.session}: run {run} detached")
-        case RunEnded(run_id=run, state=state, reason=reason):
-            print_note(f"{one.title}, session {one.session}: run {run} {state}. {reason}".rstrip(" ."))

@@ -12,6 +12,7 @@ from app.events import Event, LibraryChanged, RunDetached, RunEnded, RunStarted,
 from app.fleet_study import FleetStudy, HostRun, HostRunState
 from app.json_converter import short
 from app.library_location import Location
+from app.plans.consent import NotAgreedError
 from app.plans.plan import Plan
 from app.runs.control import Control, HostInUseError
 from app.store.errors import TRANSIENT, StoreError, TakenOverError
@@ -30,8 +31,14 @@ CONNECT_RETRY = 60.0
 BY_USER = FINAL | {ConnectOutcome.AUTH_REFUSED}
 """Failures to connect that do not pass by waiting, though another worker may have the key or the login."""
 
+REFUSED_RETRY = 5.0
+"""Seconds until a host-run that this process may not carry is left to other workers."""
+
 LIBRARY_RETRY = 2.0
 """Seconds until a change in a library that cannot be reached is tried again."""
+
+_MAY_PASS = ConnectError | StoreError
+"""Errors that may pass: the host was not reached, or the library not written."""
 
 _Returned = TypeVar("_Returned")
 
@@ -40,14 +47,18 @@ _Returned = TypeVar("_Returned")
 class CarrierServices:
     """What carrying a host-run needs: `run` runs a plan under a run id, `attach` resumes a run.
 
-    `others` returns whether other workers are alive, which have keys and logins of their own.
+    `others` returns how many other workers are alive, which have keys, logins and options of their own. `on_refused`
+    gets a host-run that needs what only the user can give this process: a key, a login, consent. `on_settled` gets one
+    with its new state and the reason; RUNNING if it has no carrier.
     """
 
     store: Store
     run: Callable[[Plan, str, Control], Generator[Event]]
     attach: Callable[[str, Control], Generator[Event]]
     new_run_id: Callable[[], str]
-    others: Callable[[], bool] = lambda: False
+    others: Callable[[], int] = lambda: 0
+    on_refused: Callable[[FleetStudy, HostRun], None] = lambda _study, _one: None
+    on_settled: Callable[[FleetStudy, HostRun, HostRunState, str], None] = lambda *_: None
 
 
 @dataclass(slots=True)
@@ -89,7 +100,7 @@ def carry(
 
     A host-run that another process takes over ends here without an event. A detached one stays under way. If it was
     stopped `with_study`, it waits again, or is skipped in a study that was ended; stopped alone, it has failed. After a
-    failure to connect that only the user can fix, it is tried again only if there are other workers. Waits for a
+    failure that only the user can fix, it is tried again only if there are other workers, by each of them. Waits for a
     library that cannot be written; if `control` ends that, the error is raised, and the host-run stays under way until
     it is released.
     """
@@ -178,35 +189,56 @@ def _settle(
     outcome: _Outcome,
     error: BenchwrightError | None,
 ) -> None:
-    store = services.store
+    store, settle = services.store, partial(_set_state, services, study)
     reason = outcome.reason if error is None else str(error)
     elsewhere = type(error) in {HostInUseError, StoreError}  # another process has the run, or it has ended
     attempts = one.attempts + (not elsewhere)
-    by_user = (outcome_of(error) or outcome.unreached) in BY_USER
-    again = one.attempts <= study.plan.retries and (not by_user or services.others())
+    refused = isinstance(error, NotAgreedError) or (outcome_of(error) or outcome.unreached) in BY_USER
+    others = services.others() if refused else 0
+    again = one.attempts <= max(study.plan.retries, others) and (not refused or others > 0)
+    if refused:
+        services.on_refused(study, one)
+        reason = _of_worker(study, one, reason, error)
     if outcome.library not in {None, store.location}:
         reason = f"The library could not be written: the run is saved to {outcome.library}. {reason}".strip()
-        store.settle_host_run(study.id, one, HostRunState.FAILED, reason=reason)
+        settle(one, HostRunState.FAILED, reason)
     elif outcome.state is State.DONE:
-        store.settle_host_run(study.id, one, HostRunState.DONE, reason=reason)
+        settle(one, HostRunState.DONE, reason)
     elif outcome.stopped and error is None:
-        store.settle_host_run(study.id, uncounted(one), HostRunState.WAITING, reason=reason)
-    elif outcome.attached and isinstance(error, ConnectError | StoreError | HostInUseError) and (elsewhere or again):
+        settle(uncounted(one), HostRunState.WAITING, reason)
+    elif outcome.attached and (refused or isinstance(error, _MAY_PASS | HostInUseError)) and (elsewhere or again):
         store.leave_host_run(study.id, replace(one, attempts=attempts), reason)  # release() returns it, or settles it
+        services.on_settled(study, one, HostRunState.RUNNING, reason)
     elif isinstance(error, HostInUseError):
         reason = f"{error.message} It is tried again every {IN_USE_RETRY:.0f} s."  # its remedy is that of a single run
-        store.settle_host_run(study.id, uncounted(one), HostRunState.WAITING, reason=reason, wait=IN_USE_RETRY)
-    elif not outcome.measured and again and _may_pass(outcome, error):
-        store.settle_host_run(study.id, one, HostRunState.WAITING, reason=reason, wait=CONNECT_RETRY * one.attempts)
+        settle(uncounted(one), HostRunState.WAITING, reason, wait=IN_USE_RETRY)
+    elif not outcome.measured and again and (refused or _may_pass(outcome, error)):
+        wait = REFUSED_RETRY if refused else CONNECT_RETRY * one.attempts
+        settle(one, HostRunState.WAITING, reason, wait=wait)
         with suppress(StoreError):
             store.delete(one.run)  # it measured nothing
     else:
         reason = reason or "ended without a final state"
         if one.run in store.running():
             reason = f"{reason} {_may_still_run(study, one)}"
-        elif by_user:
+        elif refused:
             reason = f"{reason} Then run: {_retry(study, one)}"
-        store.settle_host_run(study.id, one, HostRunState.FAILED, reason=reason)
+        settle(one, HostRunState.FAILED, reason)
+
+
+def _set_state(
+    services: CarrierServices, study: FleetStudy, one: HostRun, state: HostRunState, reason: str, *, wait: float = 0.0
+) -> None:
+    services.store.settle_host_run(study.id, one, state, reason=reason, wait=wait)
+    services.on_settled(study, one, state, reason)
+
+
+def _of_worker(study: FleetStudy, one: HostRun, reason: str, error: BenchwrightError | None) -> str:
+    """Return `reason` with the worker whose key, login or options it is about."""
+    if not study.by_workers:
+        return reason
+    allow = " Allow it with the option --yes of workers." if isinstance(error, NotAgreedError) else ""
+    return f"On the worker {one.worker}: {reason}{allow}"
 
 
 def _may_still_run(study: FleetStudy, one: HostRun) -> str:
@@ -228,4 +260,4 @@ def uncounted(one: HostRun) -> HostRun:
 
 def _may_pass(outcome: _Outcome, error: BenchwrightError | None) -> bool:
     """Return whether trying again may help: the host was not reached, or the library not written."""
-    return isinstance(error, ConnectError | StoreError) or outcome.state is State.FAILED
+    return isinstance(error, _MAY_PASS) or outcome.state is State.FAILED

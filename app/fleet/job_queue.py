@@ -73,6 +73,15 @@ class JobQueue:
                 return True
         return False
 
+    def check(self) -> None:
+        """Raise StoreError if the queue cannot be used: it is not prepared, is newer, or the role may not use it."""
+        with self._connected() as connection:
+            self._check(connection)
+
+    def _check(self, connection: "psycopg.Connection[tuple[object, ...]]") -> None:
+        if self._outstanding(connection) or connection.execute(_MAY_WORK).fetchone() != (True,):
+            raise _unprepared(self._url)
+
     def defer(self, connection: Connection, jobs: Sequence[HostRunJob]) -> None:
         """Add jobs in the transaction of `connection`: workers receive them once it commits. Raises StoreError."""
         if not jobs:
@@ -93,8 +102,7 @@ class JobQueue:
         start.
         """
         with self._connected() as connection:
-            if self._outstanding(connection) or connection.execute(_MAY_WORK).fetchone() != (True,):
-                raise _unprepared(self._url)
+            self._check(connection)
             parameters = {**connection.info.get_parameters(), "password": connection.info.password}
         QueueWorker(parameters, lambda content: handle(converter().structure(content, HostRunJob)), at_once, stop).run()
 

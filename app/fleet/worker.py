@@ -6,6 +6,7 @@ The same look finds the host-runs whose worker ended.
 
 import logging
 import math
+import secrets
 import threading
 import time
 from collections import Counter
@@ -17,12 +18,11 @@ from typing import TYPE_CHECKING
 from app.events import Event, RunStarted, TrialStarted
 from app.fleet.admission import startable
 from app.fleet.host_run import CarrierServices, carry, uncounted
-from app.fleet.runner import OnEvent, worker_name
 from app.fleet_study import FleetHost, FleetStudy, HostRun, HostRunState
 from app.runs.control import Control
 from app.store import host_runs
 from app.store.errors import TRANSIENT, StoreError, TakenOverError, UnknownOutcomeError
-from app.store.ownership import HEARTBEAT, HEARTBEAT_TIMEOUT
+from app.store.ownership import HEARTBEAT, HEARTBEAT_TIMEOUT, READABLE, this_computer, this_process
 from app.store.workers import workers_alive
 from suites.errors import BenchwrightError
 
@@ -43,8 +43,17 @@ SEEN_FOR = 2 * HEARTBEAT + LOOK_EVERY
 After an outage of HEARTBEAT_TIMEOUT no worker has a recent heartbeat in the library.
 """
 
+_DRAWN = 4
+"""Random characters in the name of a worker."""
+
 PASS_ON, MOST_PASSES = 5.0, 3
-"""Seconds for which a worker leaves a host-run whose host it did not reach before to others, and how often."""
+"""Seconds for which a worker leaves a host-run whose host it did not reach before to others, and how often.
+
+One that it was refused itself it leaves to them as long as one of them has not tried.
+"""
+
+OTHERS_START = 60.0
+"""Seconds after its start for which a worker expects others: those of a team are started one after the other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +62,19 @@ class WorkerOptions:
 
     at_once: int = 4
     once: bool = False
+
+
+class WorkerReport:
+    """Receives what a worker does, on its threads; this one ignores it."""
+
+    def event(self, study: FleetStudy, one: HostRun, event: Event) -> None:
+        """An event of the run of a host-run."""
+
+    def settled(self, study: FleetStudy, one: HostRun, state: HostRunState, reason: str) -> None:
+        """A host-run is no longer carried by this worker, with its new state, and why."""
+
+    def library(self, problem: str) -> None:
+        """The library cannot be used because of `problem`; empty: it can be again. Each once."""
 
 
 class FleetWorker:
@@ -64,20 +86,23 @@ class FleetWorker:
         queue: "JobQueue",
         use_hosts: Callable[[Iterable[FleetHost]], None],
         options: WorkerOptions,
-        on_event: OnEvent = lambda _one, _event: None,
+        report: WorkerReport,
     ) -> None:
         """`use_hosts` makes the addresses of a study's hosts known to connections."""
-        self._services = replace(services, others=self._has_others)
+        self._services = replace(
+            services, others=self._others, on_refused=self._note_refused, on_settled=report.settled
+        )
         self._queue, self._use_hosts, self._options = queue, use_hosts, options
-        self._store, self._on_event = services.store, on_event
-        self._name = worker_name()
+        self._store, self._report, self._problem = services.store, report, ""
+        self._name = _own_name()
         self._stop = threading.Event()
         self._controls: dict[tuple[str, int], Control] = {}
         self._lock = threading.Lock()
         self._look_over = threading.Lock()  # one look at a time
-        self._reached_since, self._reached = math.inf, -math.inf
+        self._reached_since, self._reached, self._began = math.inf, -math.inf, -math.inf
         self._unreached: set[str] = set()
         self._passes: Counter[tuple[str, int]] = Counter()
+        self._refused: set[tuple[str, int]] = set()
 
     def stop(self) -> None:
         """Take no more host-runs, and detach those under way: other workers attach them. From any thread."""
@@ -89,6 +114,7 @@ class FleetWorker:
     def run(self) -> None:
         """Work until stop(). Raises StoreError if the library or its queue cannot be used at the start."""
         self._store.fleet_studies()
+        self._began = time.monotonic()
         looking = threading.Thread(target=self._look, name="look for host-runs", daemon=True)
         looking.start()
         try:
@@ -105,13 +131,21 @@ class FleetWorker:
                     self._stop_host_runs(study)
                     if not study.over:
                         self._release(study)
+                self._note_library("")
                 if self._options.once and all(map(_has_nothing_to_do, studies)) and not self._controls:
                     self._stop.set()
-            except StoreError:
+            except StoreError as error:
                 log.warning("the library cannot be used; trying again", exc_info=True)
+                self._note_library(str(error))
             except Exception:
                 log.exception("a look for host-runs failed")
             self._stop.wait(LOOK_EVERY)
+
+    def _note_library(self, problem: str) -> None:
+        """Report the first of the problems of an outage, and its end."""
+        if bool(problem) != bool(self._problem):
+            self._report.library(problem)
+        self._problem = problem
 
     def _stop_host_runs(self, study: FleetStudy) -> None:
         """Stop the host-runs of a study that is to be stopped, and those whose host was replaced."""
@@ -169,7 +203,7 @@ class FleetWorker:
         try:
             for event in carry(self._services, study, one, control):
                 self._note_reached(one, event)
-                self._on_event(one, event)
+                self._report.event(study, one, event)
         except BenchwrightError:
             log.warning("the host-run of %s was not settled", one.title, exc_info=True)
         finally:
@@ -184,19 +218,37 @@ class FleetWorker:
         elif isinstance(event, RunStarted):
             self._unreached.add(one.title)  # so far
 
-    def _has_others(self) -> bool:
+    def _note_refused(self, study: FleetStudy, one: HostRun) -> None:
+        self._unreached.add(one.title)
+        self._refused.add((study.id, one.number))
+
+    def _others(self) -> int:
+        """Return how many other workers are alive, or will be."""
+        expected = int(time.monotonic() - self._began < OTHERS_START)
         with self._store.database.reading() as connection:
-            return workers_alive(connection) > 1
+            return max(workers_alive(connection) - 1, expected)
 
     def _passed_on(self, study: FleetStudy, one: HostRun) -> bool:
         """Leave a host-run to other workers for a while if this one did not reach its host before."""
         key = study.id, one.number
-        if one.run or one.title not in self._unreached or self._passes[key] >= MOST_PASSES:
+        if one.title not in self._unreached or not self._leaves(key, one):
             return False
         self._passes[key] += 1
+        waits, reason = uncounted(one), f"{self._name} does not reach {one.title}: left to other workers."
         with suppress(StoreError):  # it is released after a while
-            self._store.settle_host_run(study.id, uncounted(one), HostRunState.WAITING, reason=one.reason, wait=PASS_ON)
+            if one.run:
+                self._store.leave_host_run(study.id, one, reason)
+            else:
+                self._store.settle_host_run(study.id, waits, HostRunState.WAITING, reason=reason, wait=PASS_ON)
         return True
+
+    def _leaves(self, key: tuple[str, int], one: HostRun) -> bool:
+        """Return whether to leave a host-run to others: each is to try it, and only this one is known to be free."""
+        if self._passes[key] < MOST_PASSES:
+            return key in self._refused or not one.run
+        with suppress(StoreError):
+            return key in self._refused and uncounted(one).attempts <= self._others()
+        return False
 
     def _claimed(self, job: "HostRunJob") -> tuple[FleetStudy, HostRun] | None:
         """Claim a host-run; None if another worker has it. Waits for a library that cannot be reached.
@@ -229,6 +281,12 @@ class FleetWorker:
             self._release(self._store.find_fleet_study(study.id))
         except StoreError:
             log.info("nothing released after a host-run", exc_info=True)
+
+
+def _own_name() -> str:
+    """Return the name of a worker, which no other has: those in containers often share host name and process id."""
+    drawn = "".join(secrets.choice(READABLE) for _ in range(_DRAWN))
+    return f"{this_computer()} (process {this_process().pid}, {drawn})"
 
 
 def _has_nothing_to_do(study: FleetStudy) -> bool:

@@ -24,6 +24,9 @@ ROWID = "rowid"
 class DatabaseDialect(ABC):
     """SQL of one kind of database. SQLAlchemy does the rest."""
 
+    has_workers = False
+    """Whether workers take host-runs from a queue in it."""
+
     @abstractmethod
     def stored_format(self, connection: Connection) -> int:
         """Return the format required to write the library."""
@@ -102,6 +105,8 @@ _VIEWS = f"Benchwright, version {POSTGRESQL_VIEWS}"
 
 
 class _PostgreSql(DatabaseDialect):
+    has_workers = True
+
     def stored_format(self, connection: Connection) -> int:
         return int(connection.exec_driver_sql("SELECT format FROM formats").scalar_one())
 

@@ -8,6 +8,7 @@ from sqlalchemy import Connection, insert, select
 from app.fleet_study import HostRun, HostRunState
 from app.json_converter import short
 from app.store import fleets, host_runs, schema
+from app.store.dialects import dialect_of
 from app.store.rows import check_types
 from suites.errors import BenchwrightError
 
@@ -15,7 +16,8 @@ from suites.errors import BenchwrightError
 def copy_missing(old: Connection, new: Connection) -> tuple[list[str], list[str]]:
     """Copy the fleet studies that a library lacks; return what was added, and what was not with the reason.
 
-    A host-run that is under way elsewhere waits in the copy: its run is not copied before it ends.
+    A host-run that is under way elsewhere waits in the copy: its run is not copied before it ends. Where there are no
+    workers, the user resumes a study that they carried.
     """
     added, refused = [], []
     table = schema.fleet_studies
@@ -28,7 +30,8 @@ def copy_missing(old: Connection, new: Connection) -> tuple[list[str], list[str]
             refused.append(f"{name}: malformed")
             continue
         if row["id"] not in stored:
-            new.execute(insert(table).values(dict(row)))
+            by_workers = row["by_workers"] and dialect_of(new).has_workers
+            new.execute(insert(table).values({**row, "by_workers": by_workers}))
             _insert(new, row["id"], hosts, runs)
             added.append(name)
         elif stored[row["id"]] != row["plan"]:

@@ -135,7 +135,7 @@ class Recorder:
     def _copy_stored(self) -> None:
         """Copy the stored part of a continued run to memory: it could not be read from a library emptied later."""
         try:
-            with self._library.database.transaction(self._library.connected()) as connection:
+            with self._library.transaction() as connection:
                 self._known.written = read_back(connection, self._run_id) or Written()
                 self._memory_copy = MemoryCopy.of_stored(connection, self._run_id)
         except BaseException:
@@ -391,7 +391,7 @@ class Recorder:
     def _transact(self, patience: float = PATIENCE) -> tuple[WrittenIds, str]:
         known, moment, batch = self._known.copy(), now(), secrets.token_hex(8) if self._library.marked else None
         try:
-            with self._library.database.transaction(self._library.connected(patience)) as connection:
+            with self._library.transaction(patience) as connection:
                 self._check_epoch(connection)
                 self._writer.write(connection, self._buffer, self._waiting, known, moment, over=self._over, batch=batch)
         except UnknownOutcomeError:
@@ -448,12 +448,12 @@ class Recorder:
         measured = self._known.written
         self._known = WrittenIds()
         self.path.write_bytes(self._memory_copy.stored())
-        with self._library.database.transaction(self._library.connected()) as connection:
+        with self._library.transaction() as connection:
             self._known.written = read_back(connection, self._run_id) or Written()
             own = update(schema.runs).where(schema.runs.c.id == self._run_id)  # copied before its take-over
             connection.execute(own.values(epoch=self._epoch))
         for buffer, events, moment in self._memory_copy.commits():
-            with self._library.database.transaction(self._library.connected()) as connection:
+            with self._library.transaction() as connection:
                 self._writer.write(connection, buffer, events, self._known, moment, over=self._over)
         others = "It does not contain the other runs of the library."
         if isinstance(self._failure, StoreFullError | StoreBusyError) or not old.copyable:

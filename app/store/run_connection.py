@@ -5,7 +5,7 @@ import sqlite3
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -46,6 +46,12 @@ class RunConnection(ABC):
     @abstractmethod
     def connected(self, patience: float = PATIENCE) -> Connection:
         """Return the connection; its transactions wait `patience` seconds for a locked library. Raises StoreError."""
+
+    @contextmanager
+    def transaction(self, patience: float = PATIENCE) -> Iterator[Connection]:
+        """Give the connection in a transaction, which waits `patience` seconds for a locked library."""
+        with self.database.transaction(self.connected(patience)) as connection:
+            yield connection
 
     @abstractmethod
     def close(self, *, damaged: bool = False) -> None:

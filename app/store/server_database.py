@@ -45,7 +45,7 @@ _MAY_WRITE = f"has_table_privilege('{SCHEMA}.runs', 'INSERT')"
 
 _LOCK = f"({APPLICATION_ID}, {LIBRARY_LOCK})"
 
-_KEPT = 2
+_KEPT = 4
 """Connections kept open."""
 
 
@@ -260,7 +260,10 @@ def _replace_views(engine: Engine) -> None:
 
 
 class ServerRunConnection(RunConnection):
-    """Connection to a library on a server; connects again after the connection was lost."""
+    """Connections to a library on a server, each for one transaction.
+
+    A recorder that kept one while its host-run waits for another could wait for ever: a server has a limited number.
+    """
 
     copyable = False
     marked = True
@@ -275,6 +278,20 @@ class ServerRunConnection(RunConnection):
             self._connection = self._server.connect()
         return with_patience(self._connection, patience, adding=True)
 
+    @contextmanager
+    def transaction(self, patience: float = PATIENCE) -> Iterator[Connection]:
+        """Give a connection in a transaction, and return it to the pool; one that was lost is not used again."""
+        try:
+            with super().transaction(patience) as connection:
+                yield connection
+        except errors.StoreLostError:
+            if self._connection is not None:
+                with suppress(DBAPIError, psycopg.Error):
+                    self._connection.invalidate()
+            raise
+        finally:
+            self.close()
+
     def close(self, *, damaged: bool = False) -> None:  # noqa: ARG002 (there is no file to spare)
         """Close the connection."""
         connection, self._connection = self._connection, None
@@ -288,13 +305,8 @@ class ServerRunConnection(RunConnection):
     def check_pages(self, seconds: float | None) -> None:
         """Check nothing: the server checks the pages that it reads (initdb --data-checksums)."""
 
-    def regain(self, error: errors.StoreError, written: Written) -> None:  # noqa: ARG002 (verified at the end)
-        """After losing the connection, make a new one next time."""
-        if isinstance(error, errors.StoreLostError):
-            if self._connection is not None:
-                with suppress(DBAPIError, psycopg.Error):
-                    self._connection.invalidate()
-            self.close()
+    def regain(self, error: errors.StoreError, written: Written) -> None:
+        """Do nothing: each transaction connects."""
 
     def was_committed(self, batch: str) -> bool:
         """Return whether the commit marked `batch` succeeded; waits until its transaction has ended. Raises StoreError.

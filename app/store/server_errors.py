@@ -7,7 +7,6 @@ import psycopg
 from app.library_location import ServerUrl
 from app.store.errors import (
     PasswordError,
-    ReadOnlyError,
     StoreBusyError,
     StoreError,
     StoreFullError,
@@ -18,8 +17,8 @@ from app.store.errors import (
 _BUSY = frozenset({"55P03", "40001", "40P01"})
 """lock_not_available, serialization_failure, deadlock_detected (https://www.postgresql.org/docs/current/errcodes-appendix.html)."""
 
-_LOST = ("08", "57P", "25P03", "53300")
-"""Beginnings of the codes of lost, ended and refused connections."""
+_LOST = ("08", "57P", "25P03", "25P04", "53300")
+"""Beginnings of the codes of lost, ended and refused connections; the driver has several classes for them."""
 
 _OTHER_REASONS = re.compile(r"does not exist|not permitted|permission denied|too many|the database system|connection")
 """Words of English messages of a server after the password was accepted (postinit.c, postmaster.c), and of libpq."""
@@ -34,18 +33,18 @@ def translated(error: BaseException | None, url: ServerUrl) -> StoreError:
     known = {
         **dict.fromkeys(_BUSY, StoreBusyError(f"The library {url} is locked by another program.", "Wait for it.")),
         "53100": StoreFullError(f"No space left on the server for the library {url}.", "Free space on its disk."),
+        "57014": StoreBusyError(f"The server of the library {url} did not finish: {reason}.", "Try again later."),
         "42501": no_permission(url, reason),
+        "25006": StoreLostError(  # it passes if another server takes over
+            f"The library {url} is read-only: {reason}.",
+            "To measure, pin or delete, use the primary server, or another library with --store.",
+        ),
     }
     if code in known:
         return known[code]
-    if code == "25006":
-        return ReadOnlyError(
-            f"The library {url} is read-only: {reason}.",
-            "To measure, pin or delete, use the primary server, or another library with --store.",
-        )
     if _is_about_password(error, reason):
         return PasswordError(url, reason, _SIGN_IN)
-    if isinstance(error, psycopg.OperationalError) and (not code or code.startswith(_LOST)):
+    if code.startswith(_LOST) or (isinstance(error, psycopg.OperationalError) and not code):
         return StoreLostError(f"The connection to the library {url} failed: {reason}.", _remedy(reason))
     if code.startswith("28") or code == "3D000":
         return StoreLostError(f"The library {url} cannot be opened: {reason}.", _remedy(reason))

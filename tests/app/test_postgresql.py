@@ -17,6 +17,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from urllib.parse import quote
 
+import psycopg
 import pytest
 
 from app.events import (
@@ -38,6 +39,7 @@ from app.store.recorder import Recorder
 from app.store.retention import Deleted
 from app.store.roles import ROLES_SQL
 from app.store.run_transfer import Exported
+from app.store.server_errors import translated
 from app.store.store import Store
 from suites.vocab import Sample
 from tests.app import run_events
@@ -294,7 +296,70 @@ def test_recorders_write_side_by_side_with_a_long_copy(store: Store, url: Server
         assert other.load(RUN).summary.state is State.DONE
 
 
+@contextmanager
+def as_role(server: Server, url: ServerUrl, options: str = "") -> Iterator[tuple[str, Store]]:
+    """Give a role of its own with the rights of the owner, and its library."""
+    role = f"r{url.url.rpartition('/')[2]}"
+    server.execute(f"CREATE ROLE {role} LOGIN {options} IN ROLE {OWNER}")
+    found = Store(location_of(url.url.replace(f"//{OWNER}@", f"//{role}@")))
+    try:
+        yield role, found
+    finally:
+        found.close()
+        server.execute(f"DROP ROLE {role}")
+
+
+def test_recorders_keep_no_connection(postgresql: Server, url: ServerUrl, store: Store) -> None:
+    store.runs()
+    with as_role(postgresql, url, "CONNECTION LIMIT 1") as (_, own):
+        events = run_events.run_events(RUN)
+        with own.recorder(RUN) as recorder, own.recorder(RUN.replace("k3f9", "k3f8")) as second:
+            for event in events:
+                recorder.record(event)
+                second.record(event)
+                assert len(own.runs()) == 2  # while both record
+    assert {row.state for row in store.runs()} == {State.DONE}
+
+
+def test_a_statement_that_the_server_cancels_is_repeated(postgresql: Server, url: ServerUrl, store: Store) -> None:
+    store.runs()
+    with as_role(postgresql, url) as (role, own):
+        postgresql.execute(f"ALTER ROLE {role} SET statement_timeout = '100ms'")
+        with store.database.writing(), pytest.raises(StoreBusyError, match="statement timeout"):
+            own.unpin("nightly")
+        record(own, RUN, run_events.run_events(RUN))
+
+
 # Lost connections
+
+
+def test_a_run_outlasts_a_server_that_is_read_only_for_a_while(
+    postgresql: Server, url: ServerUrl, store: Store
+) -> None:
+    store.runs()
+    with as_role(postgresql, url) as (role, own), own.recorder(RUN) as recorder:
+
+        def set_read_only(setting: str) -> None:
+            postgresql.execute(f"ALTER ROLE {role} {setting}")
+            postgresql.execute(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '{role}'")
+
+        begin, *events = run_events.run_events(RUN)
+        recorder.record(begin)
+        set_read_only("SET default_transaction_read_only = on")
+        for event in events:
+            recorder.defer(event)
+        with pytest.raises(StoreLostError, match="read-only"):
+            recorder.flush()
+        set_read_only("RESET default_transaction_read_only")
+        recorder.flush()
+    assert store.load(RUN).summary.state is State.DONE
+
+
+@pytest.mark.parametrize("code", ["08006", "25006", "25P03", "25P04", "53300", "57P01"])
+def test_a_connection_that_the_server_ends_is_lost(code: str) -> None:
+    assert isinstance(
+        translated(psycopg.errors.lookup(code)("ended"), ServerUrl("postgresql://db/bench")), StoreLostError
+    )
 
 
 def begun(store: Store) -> None:

@@ -97,7 +97,8 @@ class BoardFeed(QObject):
         if remaining is None and board.study.paused is None:
             remaining = self._estimated(board.study)
         idle = self._workstation.idle_since(board.study, host_runs)
-        head = BoardHead(board.study, remaining, carriers_of(host_runs), idle_since=idle)
+        workers = self._workstation.workers_alive() if board.study.by_workers else 0
+        head = BoardHead(board.study, remaining, carriers_of(host_runs), idle_since=idle, workers=workers)
         return BoardReading(board, head, time.monotonic() - began)
 
     def _estimated(self, study: FleetStudy) -> float | None:

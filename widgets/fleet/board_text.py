@@ -29,13 +29,14 @@ MARKS: Mapping[HostRunState, str] = {
 @dataclass(frozen=True, slots=True)
 class BoardHead:
     """What the head of a board shows. `remaining` are the seconds until the end, None if unknown; `own`: this window
-    runs the study; `idle_since`: when it last changed, if no process runs it."""
+    runs the study; `idle_since`: when it last changed, if no process runs it; `workers`: how many workers are alive."""
 
     study: FleetStudy
     remaining: float | None = None
     carriers: tuple[str, ...] = ()
     own: bool = False
     idle_since: str | None = None
+    workers: int = 0
 
     @property
     def idle(self) -> bool:
@@ -76,10 +77,16 @@ def end_text(head: BoardHead, clock: datetime) -> str:
         return "paused"
     if head.idle_since is not None and not head.own:
         return f"not running since {moment_text(head.idle_since)}: Resume continues it"
+    if study.by_workers and not head.workers:
+        return "no worker takes host-runs: start one with benchwright worker"
     left = "end not known yet"
     if head.remaining is not None:
         left = f"about {duration_text(head.remaining)} left, ends about {ends_text(head.remaining, clock)}"
-    workers = "workers" if study.by_workers else listed(head.carriers, MOST_CARRIERS) or "another Benchwright"
+    workers = (
+        count_text(head.workers, "worker")
+        if study.by_workers
+        else listed(head.carriers, MOST_CARRIERS) or "another Benchwright"
+    )
     return left if head.own else f"{left}, run by {workers}"
 
 

@@ -65,6 +65,13 @@ def test_a_study_is_merged_once_with_its_hosts_and_host_runs(own: Store, other: 
     assert merged(own, other).refused == (f"fleet study {study.id}: this library has another plan for it",)
 
 
+def test_a_study_of_workers_is_resumed_by_the_user_in_a_file(own: Store, other: Store) -> None:
+    study = other.begin_fleet_study(fleet_plan(numbered(2)), by_workers=True)
+    merged(own, other)
+    assert own.fleet_studies() == [replace(study, by_workers=False)]
+    assert (merged(own, other).added, merged(own, other).refused) == ((), ())
+
+
 PLAN = "UPDATE fleet_studies SET plan = replace(plan, "
 ATTRIBUTES = "UPDATE fleet_hosts SET attributes = replace(attributes, "
 MALFORMED = {

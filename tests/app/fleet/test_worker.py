@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,20 +15,23 @@ from app.events import Event, RunDetached, RunEnded, RunStarted, State
 from app.fleet import worker as fleet_worker
 from app.fleet.host_run import CarrierServices
 from app.fleet.job_queue import HostRunJob, JobQueue
-from app.fleet.worker import FleetWorker, WorkerOptions
+from app.fleet.worker import FleetWorker, WorkerOptions, WorkerReport
 from app.fleet_study import FleetHost, FleetPlan, FleetStudy, HostRun, HostRunState
-from app.library_location import ServerUrl
+from app.library_location import ServerUrl, location_of
+from app.plans.consent import NotAgreedError
 from app.plans.plan import Plan, Repetition, make_step
 from app.runs.control import Control
+from app.services import Workstation
 from app.store import host_runs
-from app.store.errors import UnknownOutcomeError
+from app.store.errors import StoreError, StoreLostError, TakenOverError, UnknownOutcomeError
 from app.store.store import Store
 from app.store.workers import workers_alive
 from app.timestamps import now
 from remote.errors import ConnectOutcome
 from tests.app.stores import postgresql, url
 from tests.app.stores import store_on_server as store
-from tests.postgresql import programs
+from tests.lab_sshd import AnsweringAsker
+from tests.postgresql import Server, programs
 from tests.processes import until
 
 __all__ = ["postgresql", "store", "url"]  # fixtures
@@ -79,14 +83,19 @@ def ended(
             yield event
 
 
-def made_worker(store: Store, queue: JobQueue, run: Run) -> FleetWorker:
+def made_worker(
+    store: Store,
+    queue: JobQueue,
+    run: Run,
+    report: WorkerReport = WorkerReport(),  # noqa: B008 (it keeps nothing)
+) -> FleetWorker:
     def attach(_run: str, _control: Control) -> Generator[Event]:
         raise AssertionError
         yield
 
     numbers = iter(range(1, 100))
     services = CarrierServices(store, run, attach, lambda: f"20261120-141530-{next(numbers):04}")
-    return FleetWorker(services, queue, lambda _hosts: None, WorkerOptions())
+    return FleetWorker(services, queue, lambda _hosts: None, WorkerOptions(), report)
 
 
 @contextmanager
@@ -110,31 +119,96 @@ def test_a_stopped_worker_puts_its_job_back(store: Store, queue: JobQueue, study
     assert jobs(url) == 2
 
 
-def test_a_host_that_was_not_reached_is_left_to_other_workers(
-    store: Store, queue: JobQueue, study: FleetStudy, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("app.fleet.host_run.CONNECT_RETRY", -1.0)
+@pytest.fixture
+def two_alive(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have two workers alive, which try again at once."""
+    for name in ("CONNECT_RETRY", "REFUSED_RETRY"):
+        monkeypatch.setattr(f"app.fleet.host_run.{name}", -1.0)
     monkeypatch.setattr(fleet_worker, "PASS_ON", -1.0)
     monkeypatch.setattr(fleet_worker, "workers_alive", lambda _connection: 2)
+
+
+@pytest.mark.usefixtures("two_alive")
+def test_a_host_that_was_not_reached_is_left_to_other_workers(store: Store, queue: JobQueue, study: FleetStudy) -> None:
     tried: list[str] = []
 
     def run(plan: Plan, run: str, _control: Control) -> Generator[Event]:
         tried.append(run)
         yield from ended(store, run, plan, State.FAILED, "web-1: host key", unreached=ConnectOutcome.KEY_UNKNOWN)
 
-    def handled(worker: FleetWorker) -> HostRun:
-        worker._release(store.find_fleet_study(study.id))
-        worker._handle(HostRunJob(study.id, 1, only(store, study).epoch))
-        return only(store, study)
-
     worker, other = (made_worker(store, queue, run) for _ in range(2))
-    assert handled(worker).attempts == len(tried) == 1
+    assert handled(worker, store, study).attempts == len(tried) == 1
     for _ in range(fleet_worker.MOST_PASSES):
         worker._released(study)
-        assert handled(worker).attempts == len(tried) == 1
-    assert handled(other).attempts == len(tried) == 2
-    assert handled(worker).state is HostRunState.FAILED
+        assert handled(worker, store, study).attempts == len(tried) == 1
+    assert handled(other, store, study).attempts == len(tried) == 2
+    assert handled(worker, store, study).state is HostRunState.FAILED
     assert [run.id for run in store.runs()] == [only(store, study).run] == [tried[-1]]
+
+
+def refused_login(store: Store, run: str, plan: Plan) -> Generator[Event]:
+    return ended(store, run, plan, State.FAILED, "no key", unreached=ConnectOutcome.AUTH_REFUSED)
+
+
+def refused_consent(_store: Store, _run: str, _plan: Plan) -> Generator[Event]:
+    raise NotAgreedError("Consent was refused.")
+    yield
+
+
+@pytest.mark.usefixtures("two_alive")
+@pytest.mark.parametrize("refused", [refused_login, refused_consent])
+def test_what_a_worker_may_not_carry_waits_for_one_that_is_busy(
+    store: Store, queue: JobQueue, refused: Callable[[Store, str, Plan], Generator[Event]]
+) -> None:
+    plan = Plan("short", (), (make_step("sysbench-cpu", {"time": 1}),), repetition=Repetition(trials=1))
+    study = store.begin_fleet_study(FleetPlan(plan, (FleetHost("web-1", "g"),), retries=0), by_workers=True)
+    worker = made_worker(store, queue, lambda plan, run, _: refused(store, run, plan))
+    for _ in range(3 * fleet_worker.MOST_PASSES):
+        found = handled(worker, store, study)
+        assert (found.state.over, found.attempts) == (False, 1)
+    able = made_worker(store, queue, lambda plan, run, _: ended(store, run, plan, State.DONE, ""))
+    assert handled(able, store, study).state is HostRunState.DONE
+
+
+def test_a_worker_that_just_started_expects_others(store: Store, queue: JobQueue, study: FleetStudy) -> None:
+    with at_work(made_worker(store, queue, lambda plan, run, _: refused_consent(store, run, plan))):
+        until(lambda: only(store, study).attempts == 1 and not only(store, study).state.active)
+        found = only(store, study)
+    assert (found.state, found.worker in found.reason) == (HostRunState.WAITING, True)
+
+
+@pytest.mark.usefixtures("two_alive")
+def test_what_no_worker_may_carry_fails_once_each_has_tried(store: Store, queue: JobQueue, study: FleetStudy) -> None:
+    workers = [made_worker(store, queue, lambda plan, run, _: refused_consent(store, run, plan)) for _ in range(2)]
+    for _ in range(2 * fleet_worker.MOST_PASSES + 3):
+        for worker in workers:
+            if not store.find_fleet_study(study.id).over:
+                handled(worker, store, study)
+    found = only(store, study)
+    assert found.state is HostRunState.FAILED
+    assert found.worker in found.reason
+    assert f"benchwright fleet retry {study.id} web-1" in found.reason
+
+
+def handled(worker: FleetWorker, store: Store, study: FleetStudy) -> HostRun:
+    """Let a worker handle the job of the only host-run; return that."""
+    worker._release(store.find_fleet_study(study.id))
+    worker._handle(HostRunJob(study.id, 1, only(store, study).epoch))
+    return only(store, study)
+
+
+def test_workers_of_one_host_name_and_process_id_have_names_of_their_own(
+    store: Store, queue: JobQueue, study: FleetStudy
+) -> None:
+    one, other = (
+        made_worker(store, queue, lambda plan, run, _: ended(store, run, plan, State.DONE, "")) for _ in range(2)
+    )
+    one._release(study)
+    job = HostRunJob(study.id, 1, only(store, study).epoch)
+    claimed = store.claim_host_run(study.id, 1, job.epoch, one._name)
+    with pytest.raises(TakenOverError):  # though it does not know whether its claim succeeded
+        store.claim_host_run(study.id, 1, job.epoch, other._name, again=True)
+    assert store.claim_host_run(study.id, 1, job.epoch, one._name, again=True) == claimed
 
 
 def test_a_claim_whose_commit_is_not_confirmed_is_kept(
@@ -257,9 +331,72 @@ def test_a_worker_that_just_reached_the_library_judges_no_other(
 
 
 def test_a_library_in_a_file_has_no_workers(tmp_path: Path) -> None:
-    from app.services import Workstation
-    from app.store.errors import StoreError
-
     workstation = Workstation(tmp_path / "library.db", tmp_path / "hosts.toml")
-    with pytest.raises(StoreError, match="is a file: workers share one in PostgreSQL"):
-        workstation.workers_alive()
+    for refused in (
+        workstation.workers_alive,
+        workstation.prepare_queue,
+        partial(workstation.fleet_worker, AnsweringAsker(), WorkerOptions(), WorkerReport()),
+    ):
+        with pytest.raises(StoreError, match="is a file: workers share one in PostgreSQL"):
+            refused()
+    assert not (tmp_path / "library.db").exists()
+
+
+def test_a_queue_is_prepared_with_its_library_before_a_worker_starts(postgresql: Server, tmp_path: Path) -> None:
+    postgresql.execute("CREATE DATABASE bare")
+    workstation = Workstation(location_of(postgresql.url("bare")), tmp_path / "hosts.toml")
+    try:
+        with pytest.raises(StoreError) as refused:
+            workstation.fleet_worker(AnsweringAsker(), WorkerOptions(), WorkerReport())
+        assert "worker --prepare" in refused.value.remedy
+        postgresql.execute("DROP SCHEMA benchwright CASCADE", "bare")
+        workstation.close()
+        workstation.prepare_queue()
+        postgresql.execute("SELECT * FROM benchwright.runs, benchwright_queue.procrastinate_jobs", "bare")
+        workstation.fleet_worker(AnsweringAsker(), WorkerOptions(), WorkerReport())
+    finally:
+        workstation.close()
+        postgresql.execute("DROP DATABASE bare WITH (FORCE)")
+
+
+class Noted(WorkerReport):
+    """Notes what a worker reports."""
+
+    def __init__(self) -> None:
+        self.states: list[tuple[HostRunState, str]] = []
+        self.problems: list[str] = []
+
+    def settled(self, study: FleetStudy, one: HostRun, state: HostRunState, reason: str) -> None:
+        """Note the state and the reason."""
+        assert (one.host, study.total) == ("web-1", 1)
+        self.states.append((state, reason))
+
+    def library(self, problem: str) -> None:
+        """Note the problem."""
+        self.problems.append(problem)
+
+
+def test_a_worker_reports_why_a_host_run_is_not_carried(store: Store, queue: JobQueue, study: FleetStudy) -> None:
+    noted = Noted()
+    worker = made_worker(store, queue, lambda plan, run, _: refused_consent(store, run, plan), noted)
+    found = handled(worker, store, study)
+    assert noted.states == [(HostRunState.FAILED, found.reason)]
+
+
+def test_a_worker_reports_an_outage_of_the_library_once_and_its_end(
+    store: Store, queue: JobQueue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fleet_worker, "LOOK_EVERY", 0.02)
+    noted, looks = Noted(), list[int]()
+    original = Store.fleet_studies
+
+    def fleet_studies(self: Store) -> list[FleetStudy]:
+        looks.append(1)
+        if 2 < len(looks) < 6:
+            raise StoreLostError("The connection failed.")
+        return original(self)
+
+    monkeypatch.setattr(Store, "fleet_studies", fleet_studies)
+    with at_work(made_worker(store, queue, lambda plan, run, _: ended(store, run, plan, State.DONE, ""), noted)):
+        until(lambda: len(looks) > 7)
+    assert noted.problems == ["The connection failed.", ""]
