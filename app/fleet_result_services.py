@@ -82,7 +82,7 @@ class FleetResultServices(FleetServices, ABC):
         return self._ticket(self.fleet_results(word), host, markdown=markdown)
 
     def _ticket(self, found: FleetResults, host: str, *, markdown: bool = False) -> str:
-        from app.fleet.facts import differing_facts
+        from app.fleet.facts import differing_facts, differing_versions
         from app.fleet.lemon_ticket import lemon_ticket
         from app.fleet.study import FleetError
 
@@ -91,8 +91,12 @@ class FleetResultServices(FleetServices, ABC):
             raise FleetError(f"{host} is no lemon of {found.study.id}.", "List them: benchwright fleet results")
         hosts = found.study.plan.groups.get(own[0].group, ())
         stated = found.study.plan.by_name[host].attributes
+        steps = {one.step for one in own}
+        metrics = [one for one in found.metrics if one.step in steps]
         facts = differing_facts(host, self.fleet_facts(found.study.id, hosts))
-        return lemon_ticket(own, stated.texts(), facts, markdown=markdown)
+        doubts = {one.step: one.record.doubts[host] for one in metrics if host in one.record.doubts}
+        differing = [*differing_versions(host, metrics), *facts]
+        return lemon_ticket(own, stated.texts(), differing, doubts, markdown=markdown)
 
     def outlier_facts(self, word: str, one: Lemon) -> list[LemonFact]:
         """Return the facts in which an outlier of a study differs from the other hosts of its group."""

@@ -2,9 +2,10 @@
 
 import math
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from app.comparison.comparability import Weight, differences
 from app.comparison.estimates import ERROR, Ratio, beyond_p, holm, paired_ratio_of, ratio_of, ratio_with_interval
 from app.comparison.sentences import claim_text
 from app.comparison.verdicts import FEWEST, Level
@@ -27,7 +28,8 @@ class FleetChange:
     """The ratio of a group, or of a host of it, to the previous study; `host` is empty for the group.
 
     `p_adjusted` is the p-value against a ratio within the margin, with Holm's correction for all changes. With a
-    `reason` there was too little to test, and it is 1. `one_session`: the ratio is of a group in one session each.
+    `reason` there was too little to test, and it is 1; with `differs`, the fatal differences of the tests, there is no
+    comparison either. `one_session`: the ratio is of a group in one session each.
     """
 
     group: str
@@ -39,7 +41,13 @@ class FleetChange:
     paired: bool
     p_adjusted: float = 1.0
     reason: str = ""
+    differs: str = ""
     one_session: bool = False
+
+    @property
+    def tested(self) -> bool:
+        """Whether it is among the tests."""
+        return not (self.reason or self.differs)
 
     @property
     def changed(self) -> bool:
@@ -87,8 +95,8 @@ def changes_since(previous: Sequence[FleetMetric], current: Sequence[FleetMetric
     before = {one.key: one for one in previous}
     pairs = [(before[one.key], one) for one in current if one.key in before]
     tests = [test for old, new in pairs for test in _tests(old, new)]
-    p_values = [1.0 if change.reason else beyond_p(change.ratio, margin) for change, margin in tests]
-    testable = [index for index, (change, _) in enumerate(tests) if not change.reason]
+    p_values = [beyond_p(change.ratio, margin) if change.tested else 1.0 for change, margin in tests]
+    testable = [index for index, (change, _) in enumerate(tests) if change.tested]
     corrected = dict(zip(testable, holm([p_values[index] for index in testable]), strict=True))
     every = tuple(_with_p(change, corrected.get(index, 1.0)) for index, (change, _) in enumerate(tests))
     old_hosts, new_hosts = _hosts(previous), _hosts(current)
@@ -108,11 +116,12 @@ def changes_lines(found: FleetChanges) -> list[str]:
     if not found.every:
         return [NOT_COMMON]
     ordered = sorted(found.changed, key=lambda one: bool(one.host))
-    few = sum(bool(one.reason) for one in found.every)
+    few = sum(bool(one.reason) and not one.differs for one in found.every)
     lines = [change_line(one) for one in ordered]
-    tested = len(found.every) - few
+    tested = sum(one.tested for one in found.every)
     if tested and not lines:
         lines.append(f"No change shown: {count_text(tested, 'group or host', 'groups and hosts')} tested")
+    lines += dict.fromkeys(f"Not comparable: {one.step}: {one.differs}" for one in found.every if one.differs)
     for title, names in (
         ("New lemons", [one.host for one in found.new_lemons]),
         ("No longer lemons", [one.host for one in found.healed_lemons]),
@@ -142,14 +151,22 @@ def _tests(old: FleetMetric, new: FleetMetric) -> Iterator[tuple[FleetChange, fl
         if name not in old.groups:
             continue
         before = old.groups[name]
-        yield (
-            _across_sessions(_change(new, name, "", (_means(group), _means(before)), Level.HOST), group, before),
-            new.margin,
-        )
+        of_hosts = _change(new, name, "", (_means(group), _means(before)), Level.HOST)
+        change = _across_sessions(of_hosts, group, before)
+        yield replace(change, differs=_fatal_differences((new, group), (old, before))), new.margin
         for host in group:
             if host in before:
                 sides = session_means(group[host]), session_means(before[host])
-                yield _change(new, name, host, sides, Level.SESSION), new.margin
+                change = _change(new, name, host, sides, Level.SESSION)
+                yield replace(change, differs=_fatal_differences((new, [host]), (old, [host]))), new.margin
+
+
+def _fatal_differences(ours: tuple[FleetMetric, Collection[str]], theirs: tuple[FleetMetric, Collection[str]]) -> str:
+    """Return why the tests on the hosts of two studies are not comparable; empty if they are, or are not known."""
+    one, other = (metric.record.profile(hosts) for metric, hosts in (ours, theirs))
+    if one is None or other is None:
+        return ""
+    return "; ".join(each.text for each in differences(one, other) if each.weight is Weight.FATAL)
 
 
 def _means(group: Group) -> dict[str, float]:

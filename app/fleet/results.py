@@ -1,7 +1,7 @@
 """Results of a study: its metrics by group, host and session, their variance by level, lemons, and charts."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from app.chart import Chart
@@ -11,8 +11,8 @@ from app.fleet.distances import FEWEST_PER_GROUP
 from app.fleet.lemons import Lemon, LemonKind, LemonSearch, find_lemons, p_text
 from app.fleet.levels import FleetLevels, fleet_levels
 from app.fleet.strips import group_strips, instance_strips
-from app.fleet.study import FleetError, FleetMetric
-from app.fleet_study import FigureKey, FleetStudy, HostRun, HostRunState, RunProgress, Topology, needs_peer
+from app.fleet.study import FleetError, FleetMetric, StepRecord
+from app.fleet_study import FigureKey, FleetPlan, FleetStudy, HostRun, HostRunState, RunProgress, Topology, needs_peer
 from app.margins import Margins
 from app.natural_order import natural_key
 from suites.quantities import count_text, listed, metric_text
@@ -76,17 +76,55 @@ def results_of(
     """Return the results of a study from the progress of its runs; `names` are metrics beside the headline metrics."""
     notes = [*_left_out(host_runs), *(f"{suite}: unknown suite, left out." for suite in study.plan.unknown_suites)]
     metrics = []
+    plan = study.plan
+    records = _records(plan, host_runs, progress)
     for key, groups in _by_figure(study, host_runs, progress, names, notes).items():
         step, metric, labels = key
         try:
-            metrics.append(FleetMetric(step, metric, labels, groups, margins.of(metric).share))
+            metrics.append(FleetMetric(step, metric, labels, groups, margins.of(metric).share, records[step]))
         except FleetError as error:
             notes.append(str(error))
-    plan = study.plan
+    notes += dict.fromkeys(note for one in metrics for note in _record_notes(one))
     known = [step for step in plan.plan.steps if step.name in plan.headlines and plan.topology is not Topology.FIXED]
     paired = {step.name for step in known if needs_peer(step)}
     levels = tuple(None if one.step in paired else fleet_levels(one) for one in metrics)
     return FleetResults(study, tuple(metrics), levels, find_lemons(metrics), tuple(notes))
+
+
+def _records(plan: FleetPlan, host_runs: Iterable[HostRun], progress: Progress) -> Mapping[str, StepRecord]:
+    """Return how each step was measured, by the runs that are done."""
+    versions: dict[str, dict[str, frozenset[str]]] = defaultdict(dict)
+    doubts: dict[str, dict[str, str]] = defaultdict(dict)
+    for one in host_runs:
+        run = progress.get(one.run)
+        if run is None or one.state is not HostRunState.DONE:
+            continue
+        for step, found in run.versions.items():
+            trust = run.trusts.get(step)
+            if trust is Trust.INVALID:
+                continue
+            for host in one.hosts:
+                versions[step][host] = versions[step].get(host, found) | found if found else found
+                if trust is not None and trust.in_doubt:
+                    doubts[step][host] = f"{trust.value}{f': {run.finding}' if run.finding else ''}"
+    return {step.name: StepRecord(step, versions[step.name], doubts[step.name]) for step in plan.plan.steps}
+
+
+def _record_notes(one: FleetMetric) -> Iterator[str]:
+    """Yield what is mixed or in doubt among the values of a metric."""
+    for name, group in one.groups.items():
+        hosts: dict[str, int] = {}
+        for version in (version for host in group for version in one.record.versions.get(host, ())):
+            hosts[version] = hosts.get(version, 0) + 1
+        if len(hosts) > 1:
+            each = listed(
+                [f"{version} ({count_text(count, 'instance')})" for version, count in hosts.items()], MOST_NAMED
+            )
+            yield f"{one.step}, {name}: {each}: tool versions measure differently."
+    doubted = [host for group in one.groups.values() for host in group if host in one.record.doubts]
+    if doubted:
+        texts = [f"{host} ({one.record.doubts[host]})" for host in sorted(doubted, key=natural_key)]
+        yield f"{one.step}: results in doubt count, of {listed(texts, MOST_NAMED)}."
 
 
 Groups = dict[str, dict[str, dict[str, list[float]]]]

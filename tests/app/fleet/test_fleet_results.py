@@ -31,6 +31,13 @@ def test_the_lemons_are_named_or_the_tested_instances_are_counted(workstation: W
     assert lemons_text(replace(found, metrics=(), levels=(), search=LemonSearch(()))).startswith("Not tested")
 
 
+def test_the_test_and_the_tool_version_of_a_step_are_read(workstation: Workstation) -> None:
+    record = workstation.fleet_results(copied_study(workstation).id).metrics[0].record
+    assert record.step is not None
+    assert record.versions[SLOW] == {"fio-3.33"}
+    assert record.doubts == {}
+
+
 def test_only_a_lemon_has_a_ticket(workstation: Workstation, monkeypatch: pytest.MonkeyPatch) -> None:
     study = copied_study(workstation)
     found = workstation.fleet_results(study.id)
