@@ -180,7 +180,7 @@ class FleetResultServices(FleetServices, ABC):
     def rank(self, selectors: Sequence[str], criteria: RankingCriteria) -> Ranking:
         """Rank runs, groups and baselines by `criteria`; a whole study by its groups, with the prices of its hosts."""
         words = [word for selector in selectors for word in self._groups_of(selector)]
-        return super().rank(words, replace(criteria, prices={**self._fleet_prices(words), **criteria.prices}))
+        return super().rank(words, replace(criteria, prices={**self._fleet_prices(words, criteria), **criteria.prices}))
 
     def _groups_of(self, selector: str) -> list[str]:
         """Return the groups of a whole study as selectors; `selector` itself without one."""
@@ -190,15 +190,18 @@ class FleetResultServices(FleetServices, ABC):
         study = self._store.find_fleet_study(name)
         return [f"{PREFIX}{study.id}:{group}" for group in study.plan.groups]
 
-    def _fleet_prices(self, selectors: Sequence[str]) -> dict[str, Price]:
-        """Return the prices of the hosts of the studies that are selected, by host."""
-        from app.ranking.candidates import Price
+    def _fleet_prices(self, selectors: Sequence[str], criteria: RankingCriteria) -> dict[str, Price]:
+        """Return the prices of the hosts of the studies that are selected, by host.
+
+        Those in several currencies are left out where the goal needs none.
+        """
+        from app.ranking.candidates import Price, RankingGoal
 
         parts = [part for word in selectors for part in word.split(",") if part.startswith(PREFIX)]
         names = dict.fromkeys(re.split("[@:]", part.removeprefix(PREFIX))[0] for part in parts)
         hosts = [host for name in names for host in self._store.find_fleet_study(name).plan.hosts]
-        return {
-            host.name: Price(host.attributes.price, host.attributes.currency)
-            for host in hosts
-            if host.attributes.price is not None
+        found = {
+            host.name: Price(host.attributes.price, host.attributes.currency) for host in hosts if host.attributes.price
         }
+        several = len({price.currency for price in found.values()}) > 1
+        return {} if several and criteria.goal is RankingGoal.HIGHEST else found

@@ -1,5 +1,7 @@
 """Variance of a fleet study by level: trial, session, instance and type, with 95 % intervals and shares."""
 
+import math
+import statistics
 from dataclasses import dataclass
 
 from app.comparison.variance import GROUP, HOST, RUN, TRIAL, VarianceComponent, components_with_groups
@@ -22,7 +24,12 @@ ABSENT = {
 MOST_COV = 10.0
 """The largest bound of a coefficient of variation that is shown: that of few units may be any."""
 
+_ROUNDING = 1e-24
+"""A variance of logarithms that differ by rounding alone."""
+
 UNSEPARATED = "neither trials nor sessions were repeated"
+
+IDENTICAL = "all values are identical"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +54,12 @@ class FleetLevel:
         if self.cov is None:
             return f"{title}: not known, {self.reason}"
         share = "" if self.share is None else f", {share_text(self.share)} of the variance"
-        return f"{title}: CoV {share_text(self.cov)} (95 % CI {self.interval_text}){share}, {count_text(self.n, title)}"
+        return f"{title}: {self.cov_text}{share}, {count_text(self.n, title)}"
+
+    @property
+    def cov_text(self) -> str:
+        """The coefficient of variation with its interval; empty where it is not known."""
+        return "" if self.cov is None else f"CoV {share_text(self.cov)} (95 % CI {self.interval_text})"
 
     @property
     def interval_text(self) -> str:
@@ -75,6 +87,23 @@ class FleetLevels:
     def shared_moments(self) -> tuple[MomentEffect, ...]:
         """The moments at which all hosts differ significantly."""
         return tuple(each for each in self.moments if each.significant)
+
+    @property
+    def moment_variance(self) -> float:
+        """The variance of the effects of moments, on logarithms; 0 unless one is significant."""
+        if not self.shared_moments:
+            return 0.0
+        scale = (len(self.moments) - 1) / len(self.moments)  # the effects are relative to the mean of the others
+        return statistics.variance(scale * math.log(each.ratio) for each in self.moments)
+
+    @property
+    def moment_lines(self) -> tuple[str, ...]:
+        """The effects of moments as lines of text, after their coefficient of variation; none without significance."""
+        if not self.shared_moments:
+            return ()
+        cov = share_text(cov_of(self.moment_variance))
+        head = f"moments that all hosts share: CoV {cov}, {count_text(len(self.moments), 'session')}, in no share above"
+        return head, *(each.text for each in self.shared_moments)
 
     def level(self, name: str) -> FleetLevel:
         """Return the level `name`."""
@@ -107,5 +136,7 @@ def _level(one: VarianceComponent, every: tuple[VarianceComponent, ...], whole: 
     if one.variance is None or one.low is None or one.high is None:
         above = dict(zip(every, (each.n for each in every[1:]), strict=False)).get(one, 1)
         return FleetLevel(one.name, one.n, reason=ABSENT[one.name] if one.n == above else UNSEPARATED)
+    if one.high < _ROUNDING:
+        return FleetLevel(one.name, one.n, reason=IDENTICAL)
     cov, low, high = (cov_of(variance) for variance in (one.variance, one.low, one.high))
     return FleetLevel(one.name, one.n, cov, low, high, one.variance / whole if whole else None)

@@ -32,8 +32,9 @@ class MomentEffect:
 
     @property
     def text(self) -> str:
-        """The effect as a line: ``session 2, all hosts: −4.1 % (95 % CI −4.7 to −3.5 %)``."""
-        return f"session {self.session}, all hosts: {change_text(Ratio(self.ratio, self.low, self.high))}"
+        """The effect as a line: ``session 2, all hosts: −4.1 % (95 % CI −4.7 to −3.5 %) against the others``."""
+        change = change_text(Ratio(self.ratio, self.low, self.high))
+        return f"session {self.session}, all hosts: {change} against the mean of the other sessions"
 
 
 def moment_effects(one: FleetMetric) -> tuple[MomentEffect, ...]:

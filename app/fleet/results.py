@@ -2,11 +2,12 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.chart import Chart
 from app.comparison.estimates import Ratio
 from app.comparison.sentences import claim_text, interval_text
+from app.comparison.variance import HOST
 from app.fleet.distances import FEWEST_PER_GROUP
 from app.fleet.lemons import Lemon, LemonKind, LemonSearch, find_lemons, p_text
 from app.fleet.levels import FleetLevels, fleet_levels
@@ -43,6 +44,19 @@ class FleetResults:
     def outliers_of(self, one: FleetMetric) -> tuple[Lemon, ...]:
         """Return the outliers of a metric."""
         return tuple(each for each in self.search.outliers if (each.step, each.metric.name, each.labels) == one.key)
+
+    def text_without_outliers(self, one: FleetMetric) -> str:
+        """Return the variance between instances without the outliers of a metric; empty without one."""
+        odd = {each.host for each in self.outliers_of(one) if each.kind is LemonKind.LEVEL}
+        if not odd:
+            return ""
+        groups = {
+            name: {host: own for host, own in group.items() if host not in odd} for name, group in one.groups.items()
+        }
+        level = fleet_levels(replace(one, groups=groups)).level(HOST)
+        if level.cov is None:
+            return ""
+        return f"instance, without {count_text(len(odd), 'outlier')}: {level.cov_text}"
 
     @property
     def tested(self) -> Mapping[str, int]:
@@ -180,9 +194,8 @@ def results_lines(found: FleetResults) -> list[str]:
             lines.append(f"  {PAIRED}")
             continue
         lines += [f"  {level.text}" for level in levels.levels]
-        lines += [f"  {moment.text}" for moment in levels.shared_moments]
-    lemons = dict.fromkeys(each.host for each in found.search.lemons)
-    lines.append(f"Lemons: {count_text(len(lemons), 'instance') if lemons else 'none'}")
+        lines += [f"  {text}" for text in (found.text_without_outliers(one), *levels.moment_lines) if text]
+    lines.append(lemons_text(found))
     lines += [f"  {outlier_text(each)}" for each in found.search.outliers]
     lines += [f"  {each.text}" for each in found.search.populations]
     lines += [f"  not tested: {text}" for text in found.search.untested]

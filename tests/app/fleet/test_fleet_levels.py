@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from app.comparison.variance import GROUP, HOST, RUN, TRIAL, components_of, components_with_groups
-from app.fleet.levels import ABSENT, UNSEPARATED, FleetLevels, fleet_levels
+from app.fleet.levels import ABSENT, IDENTICAL, UNSEPARATED, FleetLevels, fleet_levels
 from app.fleet.moments import moment_effects
 from app.fleet.study import FleetError, FleetMetric
 from tests.simulation.fleets import RATE, SimulatedFleet, component_coverage, fleet_of
@@ -60,6 +60,19 @@ def test_a_level_that_was_not_repeated_is_absent_with_the_reason(plan: Simulated
     assert reason in found.text
 
 
+def test_identical_values_have_no_interval_of_zero() -> None:
+    groups = {name: {f"{name}{host}": {"1": [5.0] * 3, "2": [5.0] * 3} for host in range(4)} for name in "ab"}
+    found = fleet_levels(FleetMetric("cpu", RATE, (), groups))
+    assert {(level.cov, level.reason) for level in found.levels} == {(None, IDENTICAL)}
+
+
+def test_identical_trials_leave_the_variance_of_instances() -> None:
+    groups = {"a": {f"a{host}": {"1": [5.0 + host] * 3} for host in range(4)}}
+    found = fleet_levels(FleetMetric("cpu", RATE, (), groups))
+    assert found.level(TRIAL).reason == IDENTICAL
+    assert found.level(HOST).low is not None
+
+
 def test_failed_hosts_and_missing_sessions_are_left_out() -> None:
     one = fleet_of(np.random.default_rng(4), SimulatedFleet(3, 8, 3, 3, uneven=True))
     groups = {name: dict(group) for name, group in one.groups.items()}
@@ -89,6 +102,8 @@ def test_a_moment_that_all_hosts_share_is_estimated_beside_the_sessions() -> Non
     assert moment.hosts == 30
     assert moment.low < np.exp(-0.04) < moment.high
     assert moment.text.startswith("session 2, all hosts: −")
+    assert found.moment_variance**0.5 == pytest.approx(0.02, rel=0.2)  # of 0, -4 %, 0 and 0
+    assert len(found.moment_lines) == 1 + len(found.shared_moments)
     session = found.level(RUN)
     assert session.low is not None
     assert session.high is not None

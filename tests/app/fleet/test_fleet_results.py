@@ -5,13 +5,19 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from sqlalchemy import update
 
 from app.fleet.facts import SeparatingFact
 from app.fleet.lemons import BETTER, LemonSearch
 from app.fleet.levels import FleetLevel
-from app.fleet.results import lemons_text
+from app.fleet.results import lemons_text, results_lines
 from app.fleet.study import FleetError
+from app.host_attributes import HostAttributes
+from app.json_converter import published
+from app.ranking.candidates import RankingCriteria
 from app.services import Workstation
+from app.store import schema
+from app.store.rows import to_text
 from tests.widgets.fleet_studies import FAST, SLOW, copied_study
 
 
@@ -36,6 +42,30 @@ def test_the_test_and_the_tool_version_of_a_step_are_read(workstation: Workstati
     assert record.step is not None
     assert record.versions[SLOW] == {"fio-3.33"}
     assert record.doubts == {}
+
+
+def test_the_variance_between_instances_is_shown_without_outliers(workstation: Workstation) -> None:
+    found = workstation.fleet_results(copied_study(workstation).id)
+    text = found.text_without_outliers(found.metrics[0])
+    assert text.startswith("instance, without ")
+    assert any(text in line for line in results_lines(found))
+    clean = replace(found, search=LemonSearch(()))
+    assert clean.text_without_outliers(found.metrics[0]) == ""
+    assert lemons_text(clean) in results_lines(clean)
+    untested = replace(clean, metrics=(), levels=())
+    assert lemons_text(untested) in results_lines(untested)
+
+
+@pytest.mark.parametrize("price", [(0.0, "USD"), (0.3, "EUR")])
+def test_groups_are_ranked_by_value_whatever_their_prices(workstation: Workstation, price: tuple[float, str]) -> None:
+    study = copied_study(workstation)
+    stated = HostAttributes(price=price[0], currency=price[1])
+    table = schema.fleet_hosts
+    with workstation._store.database.writing() as connection:
+        chosen = table.c.host == study.plan.hosts[0].name
+        connection.execute(update(table).where(chosen).values(attributes=to_text(published(stated))))
+    ranking = workstation.rank([f"fleet:{study.id}"], RankingCriteria({"iops": 1.0}))
+    assert len(ranking.ranked) == 3
 
 
 def test_only_a_lemon_has_a_ticket(workstation: Workstation, monkeypatch: pytest.MonkeyPatch) -> None:
