@@ -180,7 +180,22 @@ class FleetResultServices(FleetServices, ABC):
     def rank(self, selectors: Sequence[str], criteria: RankingCriteria) -> Ranking:
         """Rank runs, groups and baselines by `criteria`; a whole study by its groups, with the prices of its hosts."""
         words = [word for selector in selectors for word in self._groups_of(selector)]
-        return super().rank(words, replace(criteria, prices={**self._fleet_prices(words, criteria), **criteria.prices}))
+        found = super().rank(
+            words, replace(criteria, prices={**self._fleet_prices(words, criteria), **criteria.prices})
+        )
+        return replace(found, notes=(*found.notes, *self._fleet_notes(words, criteria)))
+
+    def _fleet_notes(self, selectors: Sequence[str], criteria: RankingCriteria) -> list[str]:
+        """Return the notes on the groups of studies among the selectors."""
+        from app.fleet.results import ranking_notes
+
+        chosen: dict[str, list[str]] = {}
+        for word in selectors:
+            name, _, group = word.removeprefix(PREFIX).partition(":")
+            if word.startswith(PREFIX) and group and not set(f"{name}{group}") & set("@,:"):
+                chosen.setdefault(name, []).append(group)
+        studies = [(self.fleet_results(name, list(criteria.weights)), groups) for name, groups in chosen.items()]
+        return [note for found, groups in studies for note in ranking_notes(found, groups, criteria.weights)]
 
     def _groups_of(self, selector: str) -> list[str]:
         """Return the groups of a whole study as selectors; `selector` itself without one."""

@@ -16,7 +16,8 @@ from app.fleet.study import FleetError, FleetMetric, StepRecord
 from app.fleet_study import FigureKey, FleetPlan, FleetStudy, HostRun, HostRunState, RunProgress, Topology, needs_peer
 from app.margins import Margins
 from app.natural_order import natural_key
-from suites.quantities import count_text, listed, metric_text
+from app.sample_size.report import cov_of
+from suites.quantities import count_text, listed, metric_text, share_text
 from suites.verdict import Trust
 
 MOST_NAMED = 8
@@ -201,6 +202,22 @@ def results_lines(found: FleetResults) -> list[str]:
     lines += [f"  not tested: {text}" for text in found.search.untested]
     lines += [f"Note: {text}" for text in found.notes]
     return lines
+
+
+def ranking_notes(found: FleetResults, groups: Collection[str], metrics: Collection[str]) -> Iterator[str]:
+    """Yield what is in the values of ranked groups besides their type: lemons, two levels, and shared moments."""
+    own = {group for one in found.metrics if one.metric.name in metrics for group in one.groups if group in groups}
+    lemons = [one for one in found.search.lemons if one.group in own and one.metric.name in metrics]
+    if names := dict.fromkeys(f"{one.host} ({one.group})" for one in lemons):
+        yield f"Lemons count in the values of their groups: {listed(tuple(names), MOST_NAMED)}."
+    for each in found.search.populations:
+        if each.group in own and each.metric.name in metrics:
+            yield f"{each.text}: its value is between them."
+    for one, levels in zip(found.metrics, found.levels, strict=True):
+        if levels is not None and levels.shared_moments and one.metric.name in metrics and own & one.groups.keys():
+            cov, count = share_text(cov_of(levels.moment_variance)), count_text(len(levels.moments), "session")
+            differ = f"sessions differ for all hosts (CoV {cov}, {count})"
+            yield f"{one.title}: {differ}: at other moments, values can be outside their intervals."
 
 
 def lemons_text(found: FleetResults) -> str:

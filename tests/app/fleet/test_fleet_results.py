@@ -8,9 +8,10 @@ import pytest
 from sqlalchemy import update
 
 from app.fleet.facts import SeparatingFact
-from app.fleet.lemons import BETTER, LemonSearch
+from app.fleet.lemons import BETTER, LemonSearch, TwoPopulations
 from app.fleet.levels import FleetLevel
-from app.fleet.results import lemons_text, results_lines
+from app.fleet.moments import MomentEffect
+from app.fleet.results import lemons_text, ranking_notes, results_lines
 from app.fleet.study import FleetError
 from app.host_attributes import HostAttributes
 from app.json_converter import published
@@ -66,6 +67,31 @@ def test_groups_are_ranked_by_value_whatever_their_prices(workstation: Workstati
         connection.execute(update(table).where(chosen).values(attributes=to_text(published(stated))))
     ranking = workstation.rank([f"fleet:{study.id}"], RankingCriteria({"iops": 1.0}))
     assert len(ranking.ranked) == 3
+
+
+def test_a_ranking_names_the_lemons_in_its_groups(workstation: Workstation) -> None:
+    study = copied_study(workstation).id
+
+    def notes(*selectors: str, metric: str = "iops") -> list[str]:
+        found = workstation.rank([f"fleet:{study}{each}" for each in selectors], RankingCriteria({metric: 1.0})).notes
+        return [note for note in found if SLOW in note]
+
+    assert len(notes("")) == 1
+    assert len(notes(":c7i", ":c7a")) == 1
+    assert notes(":c7a", ":m7g") == []
+
+
+def test_a_ranking_names_levels_and_moments_of_its_groups_only(workstation: Workstation) -> None:
+    found = workstation.fleet_results(copied_study(workstation).id)
+    (one,), (levels,) = found.metrics, found.levels
+    assert levels is not None
+    moments = tuple(MomentEffect(str(number), 36, ratio, 0.9, 1.1, 1e-6) for number, ratio in ((1, 1.1), (2, 0.9)))
+    populations = (TwoPopulations("c7a", one.step, one.metric, one.labels, 1e5, 2e5, ("a",), ("b",)),)
+    search = LemonSearch((), populations)
+    mixed = replace(found, levels=(replace(levels, moments=moments),), search=search)
+    assert len(list(ranking_notes(mixed, ["c7a", "m7g"], ["iops"]))) == 2
+    assert len(list(ranking_notes(mixed, ["m7g"], ["iops"]))) == 1
+    assert list(ranking_notes(mixed, ["c7a"], ["latency_p99"])) == []
 
 
 def test_only_a_lemon_has_a_ticket(workstation: Workstation, monkeypatch: pytest.MonkeyPatch) -> None:
