@@ -73,6 +73,24 @@ def test_identical_trials_leave_the_variance_of_instances() -> None:
     assert found.level(HOST).low is not None
 
 
+def test_one_distant_unit_widens_the_interval_of_its_level_alone() -> None:
+    one = fleet_of(np.random.default_rng(1), SimulatedFleet(2, 10, 2, 3))
+    hosts = dict(one.groups["type-0"])
+    hosts["h0-0"] = {name: [0.5 * value for value in own] for name, own in hosts["h0-0"].items()}
+    groups = [list(group.values()) for group in (hosts, one.groups["type-1"])]
+    sides = [[list(host.values()) for host in group] for group in groups]
+    (trial, session, host, _), (_, _, wide, _) = (
+        components_with_groups(sides),
+        components_with_groups(sides, tails=True),
+    )
+    assert (host.variance, host.freedom) == (wide.variance, wide.freedom)
+    assert host.high is not None
+    assert wide.high is not None
+    assert wide.high > 1.5 * host.high
+    trials, sessions, _, _ = components_with_groups(sides, tails=True)
+    assert (trials.high, sessions.high) == pytest.approx((trial.high, session.high), rel=0.2)
+
+
 def test_failed_hosts_and_missing_sessions_are_left_out() -> None:
     one = fleet_of(np.random.default_rng(4), SimulatedFleet(3, 8, 3, 3, uneven=True))
     groups = {name: dict(group) for name, group in one.groups.items()}
@@ -151,3 +169,16 @@ def test_the_intervals_contain_the_known_components(plan: SimulatedFleet, tries:
         low, high = found.interval
         assert low <= 0.97, level
         assert high >= NOMINAL - 0.01, level
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("plan", "level", "least"),
+    [
+        (SimulatedFleet(2, 10, 2, 3, shape="t3"), HOST, 0.77),
+        (SimulatedFleet(2, 10, 2, 3, shape="skewed"), HOST, 0.86),
+        (SimulatedFleet(2, 10, 2, 3, heavy_trials=True), TRIAL, 0.82),
+    ],
+)
+def test_tails_leave_less_of_the_coverage(plan: SimulatedFleet, level: str, least: float) -> None:
+    assert component_coverage(plan, 300)[level].value >= least
