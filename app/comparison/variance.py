@@ -100,8 +100,8 @@ class _Unit:
 class _Stratum:
     """The variance of the means of one level within the next, and its degrees of freedom, 0 if there are none.
 
-    Its expectation is the level's own variance, plus the `parts` of those below it, innermost first. `effective` are the
-    degrees of freedom of a variance from units with the tails of these: _effective_freedom().
+    Its expectation is the level's own variance, plus the `parts` of those below it, innermost first. `effective` are
+    the degrees of freedom of a variance from units with the tails of these: _effective_freedom().
     """
 
     variance: float = 0.0

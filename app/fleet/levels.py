@@ -129,7 +129,7 @@ def fleet_levels(one: FleetMetric) -> FleetLevels:
     them: 300 simulated studies of 2 x 10 x 2 x 3, by what has them, in brackets as if all were normal:
 
     | instances t3 | instances exponential | instances log-normal | trials t3  |
-    | .82 (.74)    |       .85 (.79)       |      .90 (.82)       |  .87 (.57) |
+    | .82 (.74)    |       .85 (.79)       |      .90 (.82)       |  .82 (.57) |
 
     Trials that are autocorrelated within sessions have too small a variance, and their sessions too large a one.
     """
