@@ -121,7 +121,7 @@ def changes_lines(found: FleetChanges) -> list[str]:
     tested = sum(one.tested for one in found.every)
     if tested and not lines:
         lines.append(f"No change shown: {count_text(tested, 'group or host', 'groups and hosts')} tested")
-    lines += dict.fromkeys(f"Not comparable: {one.step}: {one.differs}" for one in found.every if one.differs)
+    lines += _incomparable_lines(found.every)
     for title, names in (
         ("New lemons", [one.host for one in found.new_lemons]),
         ("No longer lemons", [one.host for one in found.healed_lemons]),
@@ -132,6 +132,17 @@ def changes_lines(found: FleetChanges) -> list[str]:
     lines += [ONE_SESSION] if any(one.one_session for one in ordered) else []
     lines += [f"Not tested: {few} of {len(found.every)}, too few sessions or hosts in common"] if few else []
     return lines
+
+
+def _incomparable_lines(every: Sequence[FleetChange]) -> Iterator[str]:
+    """Yield why groups are not comparable, and the hosts that differ in something else."""
+    groups = {(one.group, one.step): one.differs for one in every if not one.host}
+    units: dict[tuple[str, str], dict[str, None]] = {}
+    for one in every:
+        if one.differs and (not one.host or one.differs != groups[one.group, one.step]):
+            units.setdefault((one.step, one.differs), {})[one.host or one.group] = None
+    for (step, differs), names in units.items():
+        yield f"Not comparable: {listed(tuple(names), MOST_NAMED)}: {step}: {differs}"
 
 
 def change_line(one: FleetChange) -> str:

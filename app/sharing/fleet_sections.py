@@ -55,7 +55,7 @@ def fleet_sections(one: ReportedStudy) -> list[ReportSection]:
         sections.append(ReportSection(f"Changes since {one.since}", notes=tuple(changes_lines(one.changes))))
     sections += [_sameness(each) for each in one.sameness]
     if found.notes:
-        sections.append(ReportSection("Left out", notes=found.notes))
+        sections.append(ReportSection("Notes", notes=found.notes))
     return [*sections, _runs(found.study, one.host_runs), _method(one.commands)]
 
 

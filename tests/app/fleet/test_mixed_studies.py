@@ -89,6 +89,19 @@ def test_studies_of_other_parameters_or_versions_are_not_compared(step: Step, ve
     assert part in line
 
 
+def test_a_host_of_another_version_is_named_beside_its_group() -> None:
+    before, after = recorded(SMALL, "fio-3.33", 1.0), recorded(SMALL, "fio-3.33", 0.5)
+    versions = {**after.record.versions, "h0-2": frozenset({"fio-3.28"})}
+    odd = replace(after, record=replace(after.record, versions=versions))
+    found = changes_since([before], [odd])
+    lines = [line for line in changes_lines(found) if "ot comparable" in line]
+    assert [("type-0" in line, "h0-2" in line, "h0-3" in line) for line in lines] == [
+        (True, False, False),
+        (False, True, False),
+    ]
+    assert {one.host for one in found.changed} == {f"h0-{number}" for number in range(8) if number != 2}
+
+
 def test_studies_of_one_test_or_of_unknown_ones_are_compared() -> None:
     for step in (SMALL, None):
         pair = [recorded(step, "fio-3.33", factor) for factor in (1.0, 0.5)]
