@@ -7,6 +7,7 @@ from abc import ABC
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from app.comparison.criteria import DEFAULT_CRITERIA
 from app.fleet_services import FleetServices
 from app.fleet_study import PREFIX, HostRunState
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from app.comparison.comparison import Comparison
+    from app.comparison.criteria import ComparisonCriteria
     from app.fleet.changes import FleetChanges
     from app.fleet.facts import LemonFact, SeparatingFact
     from app.fleet.lemons import Lemon, TwoPopulations
@@ -24,8 +27,15 @@ if TYPE_CHECKING:
     from app.fleet_study import HostRun
     from app.ranking.candidates import Price, RankingCriteria
     from app.ranking.ranking import Ranking
+    from app.records import RunRecord
     from app.sharing.sections import ReportSection
     from suites.facts import Facts
+
+
+def _studies_named(selectors: Sequence[str]) -> list[str]:
+    """Return the names of the studies among selectors, each once."""
+    parts = [part for word in selectors for part in word.split(",") if part.startswith(PREFIX)]
+    return list(dict.fromkeys(re.split("[@:]", part.removeprefix(PREFIX))[0] for part in parts))
 
 
 class FleetResultServices(FleetServices, ABC):
@@ -180,9 +190,8 @@ class FleetResultServices(FleetServices, ABC):
     def rank(self, selectors: Sequence[str], criteria: RankingCriteria) -> Ranking:
         """Rank runs, groups and baselines by `criteria`; a whole study by its groups, with the prices of its hosts."""
         words = [word for selector in selectors for word in self._groups_of(selector)]
-        found = super().rank(
-            words, replace(criteria, prices={**self._fleet_prices(words, criteria), **criteria.prices})
-        )
+        prices = {**self._fleet_prices(words, criteria), **criteria.prices}
+        found = super().rank(words, replace(criteria, prices=prices))
         return replace(found, notes=(*found.notes, *self._fleet_notes(words, criteria)))
 
     def _fleet_notes(self, selectors: Sequence[str], criteria: RankingCriteria) -> list[str]:
@@ -196,6 +205,24 @@ class FleetResultServices(FleetServices, ABC):
                 chosen.setdefault(name, []).append(group)
         studies = [(self.fleet_results(name, list(criteria.weights)), groups) for name, groups in chosen.items()]
         return [note for found, groups in studies for note in ranking_notes(found, groups, criteria.weights)]
+
+    def compare(self, runs: Sequence[str], criteria: ComparisonCriteria = DEFAULT_CRITERIA) -> Comparison:
+        """Compare runs with the first, with moment_notes()."""
+        found = super().compare(runs, criteria)
+        return replace(found, notes=(*found.notes, *self.moment_notes(runs)))
+
+    def compared(
+        self, runs: Sequence[str], criteria: ComparisonCriteria = DEFAULT_CRITERIA
+    ) -> tuple[Comparison, tuple[RunRecord, ...]]:
+        """Return the comparison of compare(), and each run, or group of runs as one, without samples."""
+        found, records = super().compared(runs, criteria)
+        return replace(found, notes=(*found.notes, *self.moment_notes(runs))), records
+
+    def moment_notes(self, selectors: Sequence[str]) -> list[str]:
+        """Return what a comparison of hosts of several studies leaves out: the moments that all hosts of each share."""
+        studies = dict.fromkeys(self._store.find_fleet_study(name).id for name in _studies_named(selectors))
+        results = [self.fleet_results(study) for study in studies] if len(studies) > 1 else []
+        return [note for found in results for note in found.moment_notes()]
 
     def _groups_of(self, selector: str) -> list[str]:
         """Return the groups of a whole study as selectors; `selector` itself without one."""
@@ -212,9 +239,8 @@ class FleetResultServices(FleetServices, ABC):
         """
         from app.ranking.candidates import Price, RankingGoal
 
-        parts = [part for word in selectors for part in word.split(",") if part.startswith(PREFIX)]
-        names = dict.fromkeys(re.split("[@:]", part.removeprefix(PREFIX))[0] for part in parts)
-        hosts = [host for name in names for host in self._store.find_fleet_study(name).plan.hosts]
+        studies = map(self._store.find_fleet_study, _studies_named(selectors))
+        hosts = [host for study in studies for host in study.plan.hosts]
         found = {
             host.name: Price(host.attributes.price, host.attributes.currency) for host in hosts if host.attributes.price
         }

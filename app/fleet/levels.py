@@ -97,12 +97,16 @@ class FleetLevels:
         return statistics.variance(scale * math.log(each.ratio) for each in self.moments)
 
     @property
+    def moment_text(self) -> str:
+        """The coefficient of variation of moments with the number of sessions: ``CoV 4.3 %, 3 sessions``."""
+        return f"CoV {share_text(cov_of(self.moment_variance))}, {count_text(len(self.moments), 'session')}"
+
+    @property
     def moment_lines(self) -> tuple[str, ...]:
         """The effects of moments as lines of text, after their coefficient of variation; none without significance."""
         if not self.shared_moments:
             return ()
-        cov = share_text(cov_of(self.moment_variance))
-        head = f"moments that all hosts share: CoV {cov}, {count_text(len(self.moments), 'session')}, in no share above"
+        head = f"moments that all hosts share: {self.moment_text}, in no share above"
         return head, *(each.text for each in self.shared_moments)
 
     def level(self, name: str) -> FleetLevel:

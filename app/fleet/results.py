@@ -16,8 +16,7 @@ from app.fleet.study import FleetError, FleetMetric, StepRecord
 from app.fleet_study import FigureKey, FleetPlan, FleetStudy, HostRun, HostRunState, RunProgress, Topology, needs_peer
 from app.margins import Margins
 from app.natural_order import natural_key
-from app.sample_size.report import cov_of
-from suites.quantities import count_text, listed, metric_text, share_text
+from suites.quantities import count_text, listed, metric_text
 from suites.verdict import Trust
 
 MOST_NAMED = 8
@@ -58,6 +57,16 @@ class FleetResults:
         if level.cov is None:
             return ""
         return f"instance, without {count_text(len(odd), 'outlier')}: {level.cov_text}"
+
+    def moment_notes(self) -> Iterator[str]:
+        """Yield what an interval over hosts leaves out: significant moments that they share, or a single session."""
+        hosts = (host for one in self.metrics for group in one.groups.values() for host in group.values())
+        if len({name for host in hosts for name in host}) == 1:
+            yield f"{self.study.id} has one session: a difference of the moments counts as a difference."
+        for one, levels in zip(self.metrics, self.levels, strict=True):
+            if levels is not None and levels.shared_moments:
+                differ = f"sessions differ for all hosts ({levels.moment_text})"
+                yield f"{self.study.id}, {one.title}: {differ}: no interval over hosts has it."
 
     @property
     def tested(self) -> Mapping[str, int]:
@@ -215,8 +224,7 @@ def ranking_notes(found: FleetResults, groups: Collection[str], metrics: Collect
             yield f"{each.text}: its value is between them."
     for one, levels in zip(found.metrics, found.levels, strict=True):
         if levels is not None and levels.shared_moments and one.metric.name in metrics and own & one.groups.keys():
-            cov, count = share_text(cov_of(levels.moment_variance)), count_text(len(levels.moments), "session")
-            differ = f"sessions differ for all hosts (CoV {cov}, {count})"
+            differ = f"sessions differ for all hosts ({levels.moment_text})"
             yield f"{one.title}: {differ}: at other moments, values can be outside their intervals."
 
 

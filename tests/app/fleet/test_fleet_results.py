@@ -92,6 +92,22 @@ def test_a_ranking_names_levels_and_moments_of_its_groups_only(workstation: Work
     assert len(list(ranking_notes(mixed, ["c7a", "m7g"], ["iops"]))) == 2
     assert len(list(ranking_notes(mixed, ["m7g"], ["iops"]))) == 1
     assert list(ranking_notes(mixed, ["c7a"], ["latency_p99"])) == []
+    (note,) = mixed.moment_notes()
+    assert replace(levels, moments=moments).moment_text in note
+
+
+def test_studies_of_one_session_are_noted_beside_others_only(workstation: Workstation) -> None:
+    study = copied_study(workstation).id
+    found = workstation.fleet_results(study)
+    assert list(found.moment_notes()) == []
+    groups = {
+        group: {host: {"1": own["1"]} for host, own in hosts.items() if "1" in own}
+        for group, hosts in found.metrics[0].groups.items()
+    }
+    once = replace(found, metrics=(replace(found.metrics[0], groups=groups),))
+    (note,) = once.moment_notes()
+    assert study in note
+    assert workstation.moment_notes([f"fleet:{study}:c7i", f"fleet:{study}:c7a"]) == []
 
 
 def test_only_a_lemon_has_a_ticket(workstation: Workstation, monkeypatch: pytest.MonkeyPatch) -> None:
