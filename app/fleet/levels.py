@@ -93,13 +93,19 @@ class FleetLevels:
         """The variance of the effects of moments, on logarithms; 0 unless one is significant."""
         if not self.shared_moments:
             return 0.0
-        scale = (len(self.moments) - 1) / len(self.moments)  # the effects are relative to the mean of the others
-        return statistics.variance(scale * math.log(each.ratio) for each in self.moments)
+        groups: dict[str, list[float]] = {}
+        for each in self.moments:
+            groups.setdefault(each.group, []).append(math.log(each.ratio))
+        scales = [(len(own) - 1) / len(own) for own in groups.values()]  # relative to the mean of the others
+        return statistics.fmean(
+            scale**2 * statistics.variance(own) for scale, own in zip(scales, groups.values(), strict=True)
+        )
 
     @property
     def moment_text(self) -> str:
         """The coefficient of variation of moments with the number of sessions: ``CoV 4.3 %, 3 sessions``."""
-        return f"CoV {share_text(cov_of(self.moment_variance))}, {count_text(len(self.moments), 'session')}"
+        sessions = {each.session for each in self.moments}
+        return f"CoV {share_text(cov_of(self.moment_variance))}, {count_text(len(sessions), 'session')}"
 
     @property
     def moment_lines(self) -> tuple[str, ...]:

@@ -29,9 +29,13 @@ class LevelJson(TypedDict):
 
 
 class MomentJson(TypedDict):
-    """A session in which all hosts differ: the ratio to the others, with its 95 % interval."""
+    """A session in which all hosts differ: the ratio to the others, with its 95 % interval.
+
+    `group` is empty, or the group that it is of, if moments differ between groups.
+    """
 
     session: str
+    group: str
     ratio: float
     low: float
     high: float
@@ -162,7 +166,14 @@ def _level(level: FleetLevel) -> LevelJson:
 
 
 def _moment(one: MomentEffect) -> MomentJson:
-    return {"session": one.session, "ratio": one.ratio, "low": one.low, "high": one.high, "p": one.p_adjusted}
+    return {
+        "session": one.session,
+        "group": one.group,
+        "ratio": one.ratio,
+        "low": one.low,
+        "high": one.high,
+        "p": one.p_adjusted,
+    }
 
 
 def _outlier(one: Lemon) -> OutlierJson:

@@ -1,5 +1,7 @@
 """The variance of a fleet by trial, session, instance and type, and moments that all hosts share."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -121,6 +123,30 @@ def test_a_moment_that_all_hosts_share_is_estimated_beside_the_sessions() -> Non
     assert session.low is not None
     assert session.high is not None
     assert session.low < 0.01 < session.high  # not the 2 % of the moments
+
+
+def test_a_moment_of_one_group_is_none_of_the_others() -> None:
+    one = fleet_of(np.random.default_rng(6), SimulatedFleet(3, 8, 3, 3))
+    group = {
+        host: {name: [0.8 * value if name == "2" else value for value in own] for name, own in sessions.items()}
+        for host, sessions in one.groups["type-1"].items()
+    }
+    found = fleet_levels(replace(one, groups={**one.groups, "type-1": group}))
+    slower = [each for each in found.shared_moments if each.ratio < 0.9]
+    assert [(each.session, each.group, each.hosts) for each in slower] == [("2", "type-1", 8)]
+    assert slower[0].low < 0.8 < slower[0].high
+    assert "type-1" in slower[0].text
+    assert all(abs(each.ratio - 1) < 0.02 for each in found.moments if each.group != "type-1")
+    session = found.level(RUN)
+    assert session.low is not None
+    assert session.high is not None
+    assert session.low < 0.01 < session.high
+
+
+def test_a_moment_of_all_groups_is_of_no_group() -> None:
+    for seed in range(20):
+        plan = SimulatedFleet(3, 6, 3, 3, moments=(0.0, -0.04, 0.0))
+        assert {each.group for each in levels(plan, seed).moments} == {""}
 
 
 def test_missing_sessions_do_not_pass_for_a_moment() -> None:
