@@ -101,6 +101,10 @@ class FleetLevels:
             scale**2 * statistics.variance(own) for scale, own in zip(scales, groups.values(), strict=True)
         )
 
+    def moments_matter(self, margin: float) -> bool:
+        """Return whether the moments differ significantly, and one in 20 by more than `margin`, a share."""
+        return 2 * cov_of(self.moment_variance) > margin
+
     @property
     def moment_text(self) -> str:
         """The coefficient of variation of moments with the number of sessions: ``CoV 4.3 %, 3 sessions``."""

@@ -9,11 +9,22 @@ from app.comparison.estimates import Ratio
 from app.comparison.sentences import claim_text, interval_text
 from app.comparison.variance import HOST
 from app.fleet.distances import FEWEST_PER_GROUP
+from app.fleet.drift import Orders, drift_notes
 from app.fleet.lemons import Lemon, LemonKind, LemonSearch, find_lemons, p_text
 from app.fleet.levels import FleetLevels, fleet_levels
 from app.fleet.strips import group_strips, instance_strips
 from app.fleet.study import FleetError, FleetMetric, StepRecord
-from app.fleet_study import FigureKey, FleetPlan, FleetStudy, HostRun, HostRunState, RunProgress, Topology, needs_peer
+from app.fleet_study import (
+    FigureKey,
+    FleetPlan,
+    FleetStudy,
+    HostOrder,
+    HostRun,
+    HostRunState,
+    RunProgress,
+    Topology,
+    needs_peer,
+)
 from app.margins import Margins
 from app.natural_order import natural_key
 from suites.quantities import count_text, listed, metric_text
@@ -21,6 +32,8 @@ from suites.verdict import Trust
 
 MOST_NAMED = 8
 """Hosts named in a note."""
+
+ONE_AFTER_THE_OTHER = "Groups started one after the other: drift counts as a difference of types."
 
 PAIRED = "A network test measures two hosts at once: it has no variance by level."
 
@@ -64,7 +77,7 @@ class FleetResults:
         if len({name for host in hosts for name in host}) == 1:
             yield f"{self.study.id} has one session: a difference of the moments counts as a difference."
         for one, levels in zip(self.metrics, self.levels, strict=True):
-            if levels is not None and levels.shared_moments:
+            if levels is not None and levels.moments_matter(one.margin):
                 differ = f"sessions differ for all hosts ({levels.moment_text})"
                 yield f"{self.study.id}, {one.title}: {differ}: no interval over hosts has it."
 
@@ -109,6 +122,10 @@ def results_of(
         except FleetError as error:
             notes.append(str(error))
     notes += dict.fromkeys(note for one in metrics for note in _record_notes(one))
+    orders = _orders(host_runs)
+    notes += [note for one in metrics for note in drift_notes(one, orders)]
+    if plan.order is HostOrder.GROUPED and len(plan.groups) > 1:
+        notes.append(ONE_AFTER_THE_OTHER)
     known = [step for step in plan.plan.steps if step.name in plan.headlines and plan.topology is not Topology.FIXED]
     paired = {step.name for step in known if needs_peer(step)}
     levels = tuple(None if one.step in paired else fleet_levels(one) for one in metrics)
@@ -132,6 +149,15 @@ def _records(plan: FleetPlan, host_runs: Iterable[HostRun], progress: Progress) 
                 if trust is not None and trust.in_doubt:
                     doubts[step][host] = f"{trust.value}{f': {run.finding}' if run.finding else ''}"
     return {step.name: StepRecord(step, versions[step.name], doubts[step.name]) for step in plan.plan.steps}
+
+
+def _orders(host_runs: Iterable[HostRun]) -> Orders:
+    """Return the places of hosts in the order of start, by session, without pairs of hosts."""
+    found: dict[str, dict[str, int]] = defaultdict(dict)
+    for one in host_runs:
+        if one.peer is None:
+            found[str(one.session)][one.host] = one.number
+    return found
 
 
 def _record_notes(one: FleetMetric) -> Iterator[str]:
@@ -219,11 +245,14 @@ def ranking_notes(found: FleetResults, groups: Collection[str], metrics: Collect
     lemons = [one for one in found.search.lemons if one.group in own and one.metric.name in metrics]
     if names := dict.fromkeys(f"{one.host} ({one.group})" for one in lemons):
         yield f"Lemons count in the values of their groups: {listed(tuple(names), MOST_NAMED)}."
+    if len(own) > 1 and ONE_AFTER_THE_OTHER in found.notes:
+        yield ONE_AFTER_THE_OTHER
     for each in found.search.populations:
         if each.group in own and each.metric.name in metrics:
             yield f"{each.text}: its value is between them."
     for one, levels in zip(found.metrics, found.levels, strict=True):
-        if levels is not None and levels.shared_moments and one.metric.name in metrics and own & one.groups.keys():
+        named = one.metric.name in metrics and own & one.groups.keys()
+        if levels is not None and named and levels.moments_matter(one.margin):
             differ = f"sessions differ for all hosts ({levels.moment_text})"
             yield f"{one.title}: {differ}: at other moments, values can be outside their intervals."
 
