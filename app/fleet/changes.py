@@ -59,7 +59,8 @@ class FleetChange:
 class FleetChanges:
     """All changes of groups and hosts, hosts only in one study, and lemons only in one.
 
-    A healed lemon was measured again and is none; lemons of hosts that are gone are neither healed nor kept.
+    A healed lemon was measured again and is none; lemons of hosts that are gone, or of tests that are not comparable,
+    are neither healed nor kept.
     """
 
     every: tuple[FleetChange, ...]
@@ -100,7 +101,11 @@ def changes_since(previous: Sequence[FleetMetric], current: Sequence[FleetMetric
     corrected = dict(zip(testable, holm([p_values[index] for index in testable]), strict=True))
     every = tuple(_with_p(change, corrected.get(index, 1.0)) for index, (change, _) in enumerate(tests))
     old_hosts, new_hosts = _hosts(previous), _hosts(current)
-    old_lemons, new_lemons = ({one.key: one for one in find_lemons(side).lemons} for side in (previous, current))
+    other = {(one.group, one.step) for one in every if one.differs}
+    old_lemons, new_lemons = (
+        {one.key: one for one in find_lemons(side).lemons if (one.group, one.step) not in other}
+        for side in (previous, current)
+    )
     measured = {(host, *one.key) for one in current for group in one.groups.values() for host in group}
     return FleetChanges(
         every,

@@ -52,7 +52,8 @@ def moment_effects(one: FleetMetric) -> tuple[MomentEffect, ...]:
     each host (Searle, Casella and McCulloch 1992, 5.4), so that missing sessions are no bias. Each moment is compared
     with the mean of the others by Student's t. Empty for fewer than two such sessions, without residual
     freedom, or if sessions share no hosts with others: effects of moments are then not separate from those of hosts.
-    If moments differ between groups, by the F test of the interaction, the effects are those of each group.
+    If moments differ between groups, by the F test of the interaction and by half of the margin, the effects are those
+    of each group.
     """
     groups = {name: [_logs(host) for host in group.values()] for name, group in one.groups.items()}
     whole = _fit([host for hosts in groups.values() for host in hosts])
@@ -60,7 +61,7 @@ def moment_effects(one: FleetMetric) -> tuple[MomentEffect, ...]:
     fits = {name: each for name, each in parts.items() if each is not None}
     if whole is None:
         return ()
-    of_groups = len(fits) == len(parts) > 1 and _differ(whole, list(fits.values()))
+    of_groups = len(fits) == len(parts) > 1 and _differ(whole, list(fits.values()), one.margin)
     return tuple(_effects(fits if of_groups else {"": whole}))
 
 
@@ -97,8 +98,14 @@ def _fit(hosts: Sequence[Mapping[str, float]]) -> _Fit | None:
     return _Fit({name: counts[name] for name in names}, effects, inverse, float(rest @ rest), freedom)
 
 
-def _differ(whole: _Fit, parts: Sequence[_Fit]) -> bool:
-    """Return whether the moments of parts differ: F test of their model against the common one, at ERROR."""
+def _differ(whole: _Fit, parts: Sequence[_Fit], margin: float) -> bool:
+    """Return whether the moments of parts differ by half of `margin`: F test against the common model, at ERROR."""
+    effects: dict[str, list[float]] = {}
+    for one in parts:
+        for name, effect in zip(one.counts, one.effects, strict=True):
+            effects.setdefault(name, []).append(float(effect))
+    if max(max(own) - min(own) for own in effects.values()) < margin / 2:
+        return False
     square, freedom = sum(one.square for one in parts), sum(one.freedom for one in parts)
     more = whole.freedom - freedom
     if more < 1 or whole.square <= square:

@@ -6,6 +6,7 @@ from app.fleet.fleet_json import StudyJson, study_to_json
 from app.fleet.lemons import Lemon, LemonKind, TwoPopulations
 from app.fleet.levels import TITLES, FleetLevel, FleetLevels
 from app.fleet.moments import MomentEffect
+from app.fleet.planner import FleetGoal
 from app.fleet.proposals import Proposals
 from app.fleet.results import FleetResults
 from app.fleet.study import FleetMetric
@@ -114,12 +115,15 @@ class FleetDesignJson(TypedDict):
 
 
 class ProposalsJson(TypedDict):
-    """Designs of the next study for a metric of a step, the cheapest first."""
+    """Designs of the next study for a metric of a step, the cheapest first; `wanted` is a share."""
 
     format: Annotated[str, PROPOSALS_FORMAT]
     step: str
     metric: str
+    goal: FleetGoal
+    wanted: float
     designs: list[FleetDesignJson]
+    notes: list[str]
 
 
 def results_to_json(found: FleetResults) -> FleetResultsJson:
@@ -214,6 +218,8 @@ def proposals_to_json(found: Proposals) -> ProposalsJson:
         "format": PROPOSALS_FORMAT,
         "step": found.one.step,
         "metric": found.one.metric.name,
+        "goal": found.request.goal,
+        "wanted": found.request.wanted,
         "designs": [
             {
                 "instances": each.design.hosts,
@@ -226,4 +232,5 @@ def proposals_to_json(found: Proposals) -> ProposalsJson:
             }
             for each in found.designs
         ],
+        "notes": found.notes,
     }

@@ -89,6 +89,16 @@ def test_studies_of_other_parameters_or_versions_are_not_compared(step: Step, ve
     assert part in line
 
 
+def test_lemons_of_other_tests_are_neither_new_nor_healed() -> None:
+    before, after = recorded(SMALL, "fio-3.33", 1.0), recorded(LARGER, "fio-3.33", 1.0)
+    hosts = dict(after.groups["type-0"])
+    hosts["h0-2"] = {name: [0.4 * value for value in own] for name, own in hosts["h0-2"].items()}
+    slow = replace(after, groups={"type-0": hosts})
+    assert changes_since([before], [slow]).new_lemons == ()
+    assert changes_since([slow], [before]).healed_lemons == ()
+    assert len(changes_since([after], [slow]).new_lemons) == 1
+
+
 def test_a_host_of_another_version_is_named_beside_its_group() -> None:
     before, after = recorded(SMALL, "fio-3.33", 1.0), recorded(SMALL, "fio-3.33", 0.5)
     versions = {**after.record.versions, "h0-2": frozenset({"fio-3.28"})}
