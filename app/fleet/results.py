@@ -255,6 +255,17 @@ def ranking_notes(found: FleetResults, groups: Collection[str], metrics: Collect
         if levels is not None and named and levels.moments_matter(one.margin):
             differ = f"sessions differ for all hosts ({levels.moment_text})"
             yield f"{one.title}: {differ}: at other moments, values can be outside their intervals."
+            yield from _lacking_note(one, own)
+
+
+def _lacking_note(one: FleetMetric, groups: Collection[str]) -> Iterator[str]:
+    """Yield the groups whose hosts lack a session that others have."""
+    ranked = {name: group for name, group in one.groups.items() if name in groups}
+    every = {session for group in ranked.values() for own in group.values() for session in own}
+    few = {name: sum(len(own) < len(every) for own in group.values()) for name, group in ranked.items()}
+    texts = [f"{count_text(count, 'instance')} of {name}" for name, count in few.items() if count]
+    if texts:
+        yield f"{one.title}: {listed(texts, MOST_NAMED)} without every session: its moment is in their values."
 
 
 def lemons_text(found: FleetResults) -> str:

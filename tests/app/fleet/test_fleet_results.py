@@ -88,10 +88,19 @@ def test_a_ranking_names_levels_and_moments_of_its_groups_only(workstation: Work
     moments = tuple(MomentEffect(str(number), 36, ratio, 0.9, 1.1, 1e-6) for number, ratio in ((1, 1.1), (2, 0.9)))
     populations = (TwoPopulations("c7a", one.step, one.metric, one.labels, 1e5, 2e5, ("a",), ("b",)),)
     search = LemonSearch((), populations)
-    mixed = replace(found, levels=(replace(levels, moments=moments),), search=search)
+    groups = {
+        group: {host: dict.fromkeys("12", next(iter(own.values()))) for host, own in hosts.items()}
+        for group, hosts in one.groups.items()
+    }
+    metrics, of_moments = (replace(one, groups=groups),), (replace(levels, moments=moments),)
+    mixed = replace(found, metrics=metrics, levels=of_moments, search=search)
     assert len(list(ranking_notes(mixed, ["c7a", "m7g"], ["iops"]))) == 2
     assert len(list(ranking_notes(mixed, ["m7g"], ["iops"]))) == 1
     assert list(ranking_notes(mixed, ["c7a"], ["latency_p99"])) == []
+    once = {host: {"1": own["1"]} for host, own in groups["c7i"].items()}
+    lacking = replace(mixed, metrics=(replace(one, groups={**groups, "c7i": once}),))
+    (note,) = [note for note in ranking_notes(lacking, ["c7i", "m7g"], ["iops"]) if f"{len(once)} instances" in note]
+    assert "m7g" not in note
     (note,) = mixed.moment_notes()
     assert replace(levels, moments=moments).moment_text in note
 
