@@ -22,8 +22,8 @@ LEVELS = (TRIAL, RUN, HOST, GROUP)
 UPPER = 0.8
 """Confidence of the one-sided upper limit of a component, for designs that few units must not make too small."""
 
-_ROUNDING = 1e-24
-"""A variance of logarithms that differ by rounding alone."""
+_ROUNDING = 1e-12
+"""Logarithms that differ by rounding alone."""
 
 HOSTS_DOMINATE = 0.5
 """Intraclass correlation above which hosts dominate the variance of a group (check M21)."""
@@ -220,10 +220,11 @@ def _effective_freedom(families: Sequence[Sequence[_Unit]], freedom: int) -> flo
     (m^2 - 3 m + 3) / (m^2 - m) of the excess of the units. At most f, and at least 1.
     """
     deviations = [unit.mean - statistics.fmean(one.mean for one in own) for own in families for unit in own]
-    square = sum(each**2 for each in deviations)
-    if square < _ROUNDING * freedom:
+    largest = max(map(abs, deviations))
+    if largest < _ROUNDING:
         return float(freedom)
-    kurtosis = len(deviations) * sum(each**4 for each in deviations) / square**2
+    squares = [(each / largest) ** 2 for each in deviations]  # of extreme values they would overflow
+    kurtosis = len(squares) * sum(each**2 for each in squares) / sum(squares) ** 2
     shares = [(len(own) ** 2 - 3 * len(own) + 3) / (len(own) * (len(own) - 1)) for own in families]
     excess = (kurtosis - 3) / statistics.fmean(shares, [len(own) for own in families])
     return max(1.0, min(float(freedom), 2 * freedom / (2 + max(0.0, excess))))
