@@ -12,6 +12,7 @@ from app.fleet.distances import FEWEST_PER_GROUP
 from app.fleet.drift import Orders, drift_notes
 from app.fleet.lemons import Lemon, LemonKind, LemonSearch, find_lemons, p_text
 from app.fleet.levels import FleetLevels, fleet_levels
+from app.fleet.odd_sessions import odd_session_notes
 from app.fleet.strips import group_strips, instance_strips
 from app.fleet.study import FleetError, FleetMetric, StepRecord
 from app.fleet_study import (
@@ -124,6 +125,7 @@ def results_of(
     notes += dict.fromkeys(note for one in metrics for note in _record_notes(one))
     orders = _orders(host_runs)
     notes += [note for one in metrics for note in drift_notes(one, orders)]
+    notes += [note for one in metrics for note in odd_session_notes(one)]
     if plan.order is HostOrder.GROUPED and len(plan.groups) > 1:
         notes.append(ONE_AFTER_THE_OTHER)
     known = [step for step in plan.plan.steps if step.name in plan.headlines and plan.topology is not Topology.FIXED]
@@ -255,10 +257,10 @@ def ranking_notes(found: FleetResults, groups: Collection[str], metrics: Collect
         if levels is not None and named and levels.moments_matter(one.margin):
             differ = f"sessions differ for all hosts ({levels.moment_text})"
             yield f"{one.title}: {differ}: at other moments, values can be outside their intervals."
-            yield from _lacking_note(one, own)
+            yield from _missing_sessions_note(one, own)
 
 
-def _lacking_note(one: FleetMetric, groups: Collection[str]) -> Iterator[str]:
+def _missing_sessions_note(one: FleetMetric, groups: Collection[str]) -> Iterator[str]:
     """Yield the groups whose hosts lack a session that others have."""
     ranked = {name: group for name, group in one.groups.items() if name in groups}
     every = {session for group in ranked.values() for own in group.values() for session in own}

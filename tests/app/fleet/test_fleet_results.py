@@ -98,8 +98,8 @@ def test_a_ranking_names_levels_and_moments_of_its_groups_only(workstation: Work
     assert len(list(ranking_notes(mixed, ["m7g"], ["iops"]))) == 1
     assert list(ranking_notes(mixed, ["c7a"], ["latency_p99"])) == []
     once = {host: {"1": own["1"]} for host, own in groups["c7i"].items()}
-    lacking = replace(mixed, metrics=(replace(one, groups={**groups, "c7i": once}),))
-    (note,) = [note for note in ranking_notes(lacking, ["c7i", "m7g"], ["iops"]) if f"{len(once)} instances" in note]
+    incomplete = replace(mixed, metrics=(replace(one, groups={**groups, "c7i": once}),))
+    (note,) = [note for note in ranking_notes(incomplete, ["c7i", "m7g"], ["iops"]) if f"{len(once)} instances" in note]
     assert "m7g" not in note
     (note,) = mixed.moment_notes()
     assert replace(levels, moments=moments).moment_text in note
