@@ -219,7 +219,8 @@ def _effective_freedom(families: Sequence[Sequence[_Unit]], freedom: int) -> flo
     is that of the deviations from the means of families: with m units in each, it exceeds 3 by the share
     (m^2 - 3 m + 3) / (m^2 - m) of the excess of the units. At most f, and at least 1.
     """
-    deviations = [unit.mean - statistics.fmean(one.mean for one in own) for own in families for unit in own]
+    means = [statistics.fmean(unit.mean for unit in own) for own in families]
+    deviations = [unit.mean - mean for own, mean in zip(families, means, strict=True) for unit in own]
     largest = max(map(abs, deviations))
     if largest < _ROUNDING:
         return float(freedom)
