@@ -7,6 +7,7 @@ from abc import ABC
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from app.comparison.criteria import DEFAULT_CRITERIA
 from app.fleet_services import FleetServices
 from app.fleet_study import PREFIX, HostRunState
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from app.comparison.comparison import Comparison
+    from app.comparison.criteria import ComparisonCriteria
     from app.fleet.changes import FleetChanges
     from app.fleet.facts import LemonFact, SeparatingFact
     from app.fleet.lemons import Lemon, TwoPopulations
@@ -24,8 +27,15 @@ if TYPE_CHECKING:
     from app.fleet_study import HostRun
     from app.ranking.candidates import Price, RankingCriteria
     from app.ranking.ranking import Ranking
+    from app.records import RunRecord
     from app.sharing.sections import ReportSection
     from suites.facts import Facts
+
+
+def _studies_named(selectors: Sequence[str]) -> list[str]:
+    """Return the names of the studies among selectors, each once."""
+    parts = [part for word in selectors for part in word.split(",") if part.startswith(PREFIX)]
+    return list(dict.fromkeys(re.split("[@:]", part.removeprefix(PREFIX))[0] for part in parts))
 
 
 class FleetResultServices(FleetServices, ABC):
@@ -82,7 +92,7 @@ class FleetResultServices(FleetServices, ABC):
         return self._ticket(self.fleet_results(word), host, markdown=markdown)
 
     def _ticket(self, found: FleetResults, host: str, *, markdown: bool = False) -> str:
-        from app.fleet.facts import differing_facts
+        from app.fleet.facts import differing_facts, differing_versions
         from app.fleet.lemon_ticket import lemon_ticket
         from app.fleet.study import FleetError
 
@@ -91,8 +101,12 @@ class FleetResultServices(FleetServices, ABC):
             raise FleetError(f"{host} is no lemon of {found.study.id}.", "List them: benchwright fleet results")
         hosts = found.study.plan.groups.get(own[0].group, ())
         stated = found.study.plan.by_name[host].attributes
+        steps = {one.step for one in own}
+        metrics = [one for one in found.metrics if one.step in steps]
         facts = differing_facts(host, self.fleet_facts(found.study.id, hosts))
-        return lemon_ticket(own, stated.texts(), facts, markdown=markdown)
+        doubts = {one.step: one.record.doubts[host] for one in metrics if host in one.record.doubts}
+        differing = [*differing_versions(host, metrics), *facts]
+        return lemon_ticket(own, stated.texts(), differing, doubts, markdown=markdown)
 
     def outlier_facts(self, word: str, one: Lemon) -> list[LemonFact]:
         """Return the facts in which an outlier of a study differs from the other hosts of its group."""
@@ -176,7 +190,39 @@ class FleetResultServices(FleetServices, ABC):
     def rank(self, selectors: Sequence[str], criteria: RankingCriteria) -> Ranking:
         """Rank runs, groups and baselines by `criteria`; a whole study by its groups, with the prices of its hosts."""
         words = [word for selector in selectors for word in self._groups_of(selector)]
-        return super().rank(words, replace(criteria, prices={**self._fleet_prices(words), **criteria.prices}))
+        prices = {**self._fleet_prices(words, criteria), **criteria.prices}
+        found = super().rank(words, replace(criteria, prices=prices))
+        return replace(found, notes=(*found.notes, *self._fleet_notes(words, criteria)))
+
+    def _fleet_notes(self, selectors: Sequence[str], criteria: RankingCriteria) -> list[str]:
+        """Return the notes on the groups of studies among the selectors."""
+        from app.fleet.results import ranking_notes
+
+        chosen: dict[str, list[str]] = {}
+        for word in selectors:
+            name, _, group = word.removeprefix(PREFIX).partition(":")
+            if word.startswith(PREFIX) and group and not set(f"{name}{group}") & set("@,:"):
+                chosen.setdefault(name, []).append(group)
+        studies = [(self.fleet_results(name, list(criteria.weights)), groups) for name, groups in chosen.items()]
+        return [note for found, groups in studies for note in ranking_notes(found, groups, criteria.weights)]
+
+    def compare(self, runs: Sequence[str], criteria: ComparisonCriteria = DEFAULT_CRITERIA) -> Comparison:
+        """Compare runs with the first, with moment_notes()."""
+        found = super().compare(runs, criteria)
+        return replace(found, notes=(*found.notes, *self.moment_notes(runs)))
+
+    def compared(
+        self, runs: Sequence[str], criteria: ComparisonCriteria = DEFAULT_CRITERIA
+    ) -> tuple[Comparison, tuple[RunRecord, ...]]:
+        """Return the comparison of compare(), and each run, or group of runs as one, without samples."""
+        found, records = super().compared(runs, criteria)
+        return replace(found, notes=(*found.notes, *self.moment_notes(runs))), records
+
+    def moment_notes(self, selectors: Sequence[str]) -> list[str]:
+        """Return what a comparison of hosts of several studies leaves out: the moments that all hosts of each share."""
+        studies = dict.fromkeys(self._store.find_fleet_study(name).id for name in _studies_named(selectors))
+        results = [self.fleet_results(study) for study in studies] if len(studies) > 1 else []
+        return [note for found in results for note in found.moment_notes()]
 
     def _groups_of(self, selector: str) -> list[str]:
         """Return the groups of a whole study as selectors; `selector` itself without one."""
@@ -186,15 +232,17 @@ class FleetResultServices(FleetServices, ABC):
         study = self._store.find_fleet_study(name)
         return [f"{PREFIX}{study.id}:{group}" for group in study.plan.groups]
 
-    def _fleet_prices(self, selectors: Sequence[str]) -> dict[str, Price]:
-        """Return the prices of the hosts of the studies that are selected, by host."""
-        from app.ranking.candidates import Price
+    def _fleet_prices(self, selectors: Sequence[str], criteria: RankingCriteria) -> dict[str, Price]:
+        """Return the prices of the hosts of the studies that are selected, by host.
 
-        parts = [part for word in selectors for part in word.split(",") if part.startswith(PREFIX)]
-        names = dict.fromkeys(re.split("[@:]", part.removeprefix(PREFIX))[0] for part in parts)
-        hosts = [host for name in names for host in self._store.find_fleet_study(name).plan.hosts]
-        return {
-            host.name: Price(host.attributes.price, host.attributes.currency)
-            for host in hosts
-            if host.attributes.price is not None
+        Those in several currencies are left out where the goal needs none.
+        """
+        from app.ranking.candidates import Price, RankingGoal
+
+        studies = map(self._store.find_fleet_study, _studies_named(selectors))
+        hosts = [host for study in studies for host in study.plan.hosts]
+        found = {
+            host.name: Price(host.attributes.price, host.attributes.currency) for host in hosts if host.attributes.price
         }
+        several = len({price.currency for price in found.values()}) > 1
+        return {} if several and criteria.goal is RankingGoal.HIGHEST else found

@@ -363,8 +363,9 @@ FigureKey = tuple[str, Metric, Labels]
 class RunProgress:
     """What is stored of a run so far: trials that ended well, the one under way, and what it found.
 
-    `figures` are the values of counted trials by figure, in their order. `trusts` are the verdicts by step; `trust` is
-    that of the run, None before it ended. `finding` is the title of its most severe finding, empty without a warning.
+    `figures` are the values of counted trials by figure, in their order. `versions` are those of the tool by step,
+    empty for a step with a trial of an unknown one. `trusts` are the verdicts by step; `trust` is that of the run, None
+    before it ended. `finding` is the title of its most severe finding, empty without a warning.
     """
 
     ended: int = 0
@@ -372,6 +373,7 @@ class RunProgress:
     step: str = ""
     trial: int = 0
     figures: Mapping[FigureKey, tuple[float, ...]] = field(default_factory=dict)
+    versions: Mapping[str, frozenset[str]] = field(default_factory=dict)
     trusts: Mapping[str, Trust] = field(default_factory=dict)
     trust: Trust | None = None
     finding: str = ""

@@ -140,6 +140,8 @@ def propose(
         click.echo(plain(line))
     if not found.designs:
         click.echo(plain(f"No design with at most {most_instances} instances reaches it."))
+    for note in found.notes:
+        print_note(note)
 
 
 MOST_DESIGNS = 5

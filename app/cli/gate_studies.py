@@ -31,6 +31,8 @@ def of_studies(
         groups = f"{study.id}: {', '.join(new)[:200]}; {baseline.id}: {', '.join(old)[:200]}."
         raise GateError("No group is measured in both studies.", groups)
     _note_left_out(study, [group for group in {**old, **new} if group not in common])
+    for note in workstation.moment_notes([against, *stored]):
+        print_note(note)
     conditions = parse_conditions(texts, study.plan.plan.steps)
     criteria = ComparisonCriteria(tested=frozenset(one.metric for one in conditions))
     answers, names = [], []

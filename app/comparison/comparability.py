@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from app.comparison.estimates import FEWEST_HOSTS
 from app.json_converter import publish
 from app.natural_order import natural_key
 from app.plans.context import work_directory
@@ -12,6 +13,8 @@ from suites.errors import UnknownSuiteError
 from suites.facts import Absent, Directory, Facts, known
 from suites.parameters import Parameter
 from suites.quantities import count_text, duration_text, quantity
+
+_FEW_HOSTS = f"The ratio is of these machines. To compare types, measure at least {FEWEST_HOSTS} of each."
 
 _ENGINES = frozenset({"ioengine", "engine"})
 """Parameters that choose a tool's I/O engine; differences in them are labelled as such."""
@@ -53,6 +56,8 @@ class Difference:
         """The difference as one line, this side first."""
         if not self.ours and not self.baseline:
             return self.label
+        if self.ours == self.baseline:
+            return f"{self.label} {self.ours} on both sides"
         return f"{self.label} {self.ours or 'not set'} against {self.baseline or 'not set'}"
 
 
@@ -236,7 +241,8 @@ def _placement(ours: Profile, baseline: Profile) -> Iterator[Difference]:
         why = "Both report the same boot id: they are names of one machine, or containers on it."
         yield Difference("host name", _hosts(ours), _hosts(baseline), Weight.EXPLAINS, why)
     elif set(ours.hosts) != set(baseline.hosts):
-        why = "The ratio is of these machines. To compare types, measure at least three of each."
+        few = min(len(ours.hosts), len(baseline.hosts)) < FEWEST_HOSTS
+        why = _FEW_HOSTS if few else "The interval is that of the means of hosts."
         yield Difference("host", _hosts(ours), _hosts(baseline), Weight.EXPLAINS, why)
     one, other = (_joined(_one_machine(side)) for side in (ours, baseline))
     if one or other:

@@ -97,7 +97,7 @@ def paired_ratio_of(values: Sequence[float], baseline: Sequence[float], confiden
 
 def ratio_with_interval(
     difference: float,
-    errors: Sequence[tuple[float, int]],
+    errors: Sequence[tuple[float, float]],
     confidence: float = CONFIDENCE,
     *,
     spread: float = 0.0,
@@ -162,7 +162,7 @@ def _exp(logarithm: float) -> float:
 
 
 def welch(
-    difference: Real, errors: Sequence[tuple[Real, int]], confidence: float = CONFIDENCE
+    difference: Real, errors: Sequence[tuple[Real, float]], confidence: float = CONFIDENCE
 ) -> tuple[Real, Real, Real]:
     """Return the interval of a difference of means and the two-sided p-value of no difference (Welch 1947).
 

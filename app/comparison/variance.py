@@ -22,6 +22,9 @@ LEVELS = (TRIAL, RUN, HOST, GROUP)
 UPPER = 0.8
 """Confidence of the one-sided upper limit of a component, for designs that few units must not make too small."""
 
+_ROUNDING = 1e-12
+"""Logarithms that differ by rounding alone."""
+
 HOSTS_DOMINATE = 0.5
 """Intraclass correlation above which hosts dominate the variance of a group (check M21)."""
 
@@ -97,12 +100,14 @@ class _Unit:
 class _Stratum:
     """The variance of the means of one level within the next, and its degrees of freedom, 0 if there are none.
 
-    Its expectation is the level's own variance, plus the `parts` of those below it, innermost first.
+    Its expectation is the level's own variance, plus the `parts` of those below it, innermost first. `effective` are
+    the degrees of freedom of a variance from units with the tails of these: _effective_freedom().
     """
 
     variance: float = 0.0
     freedom: int = 0
     parts: tuple[float, ...] = ()
+    effective: float = 0.0
 
     def below(self, components: "Sequence[Any]") -> Any:
         """Return what the components of the levels below add to the variance: numbers, or arrays of draws."""
@@ -150,18 +155,20 @@ def components_of(sides: Sequence[Hosts]) -> tuple[VarianceComponent, ...]:
     return components_with_groups(sides)[:3]
 
 
-def components_with_groups(groups: Sequence[Hosts]) -> tuple[VarianceComponent, ...]:
+def components_with_groups(groups: Sequence[Hosts], *, tails: bool = False) -> tuple[VarianceComponent, ...]:
     """Return the components of components_of(), and that of the groups (types of hosts) as the outermost level.
 
-    Groups are a random sample of groups like these: the interval of their component speaks of such a sample. Raises
-    ValueError for a value that is not above zero.
+    Groups are a random sample of groups like these: the interval of their component speaks of such a sample. With
+    `tails`, intervals are as wide as the tails of the units make them; else units are normal. Raises ValueError for a
+    value that is not above zero.
     """
     logs = [[[[math.log(value) for value in run] for run in host if run] for host in group] for group in groups]
     logs = [group for group in ([host for host in group if host] for group in logs) if group]
     strata = _strata(logs)
     runs = [run for group in logs for host in group for run in host]
     counts = (sum(map(len, runs)), len(runs), sum(map(len, logs)), len(logs))
-    named = zip(LEVELS, counts, strata, _components(strata), _components_drawn(strata), strict=True)
+    drawn = _components_drawn(strata, tails=tails)
+    named = zip(LEVELS, counts, strata, _components(strata), drawn, strict=True)
     return tuple(_component(*one) for one in named)
 
 
@@ -201,7 +208,27 @@ def _stratum(families: Sequence[Sequence[_Unit]]) -> _Stratum:
     variance, freedom = _pooled([(statistics.variance(one.mean for one in own), len(own) - 1) for own in repeated])
     weights = [len(family) - 1 for family in repeated]
     parts = zip(*([statistics.fmean(one) for one in _columns(family)] for family in repeated), strict=True)
-    return _Stratum(variance, freedom, tuple(statistics.fmean(own, weights) for own in parts))
+    means = tuple(statistics.fmean(own, weights) for own in parts)
+    return _Stratum(variance, freedom, means, _effective_freedom(repeated, freedom))
+
+
+def _effective_freedom(families: Sequence[Sequence[_Unit]], freedom: int) -> float:
+    """Return the degrees of freedom of a normal variance with the standard error of this one: 2 f / (kurtosis - 1).
+
+    The variance of a sample variance is s^4 (kurtosis - 1) / f, to the order of 1 / f (Cramer 1946, 27.4). The kurtosis
+    is that of the deviations from the means of families: with m units in each, it exceeds 3 by the share
+    (m^2 - 3 m + 3) / (m^2 - m) of the excess of the units. At most f, and at least 1.
+    """
+    means = [statistics.fmean(unit.mean for unit in own) for own in families]
+    deviations = [unit.mean - mean for own, mean in zip(families, means, strict=True) for unit in own]
+    largest = max(map(abs, deviations))
+    if largest < _ROUNDING:
+        return float(freedom)
+    squares = [(each / largest) ** 2 for each in deviations]  # of extreme values they would overflow
+    kurtosis = len(squares) * sum(each**2 for each in squares) / sum(squares) ** 2
+    shares = [(len(own) ** 2 - 3 * len(own) + 3) / (len(own) * (len(own) - 1)) for own in families]
+    excess = (kurtosis - 3) / statistics.fmean(shares, [len(own) for own in families])
+    return max(1.0, min(float(freedom), 2 * freedom / (2 + max(0.0, excess))))
 
 
 def _columns(family: Sequence[_Unit]) -> "Iterable[tuple[float, ...]]":
@@ -246,13 +273,14 @@ def _intraclass(strata: Sequence[_Stratum]) -> tuple[float | None, float | None,
     return icc, float(low), float(high)
 
 
-def _components_drawn(strata: Sequence[_Stratum]) -> "list[Numbers]":
+def _components_drawn(strata: Sequence[_Stratum], *, tails: bool = False) -> "list[Numbers]":
     """Return draws of the components over the distribution that each mean square leaves for its expectation.
 
     It is a multiple of 1 / chi-square (generalised interval, Burdick, Borror and Montgomery 2005).
     """
     drawn: list[Numbers] = []
-    for stratum, scale in zip(strata, _scales(*(one.freedom for one in strata)), strict=True):
+    freedoms = [round(one.effective, 1) if tails and one.freedom else one.freedom for one in strata]
+    for stratum, scale in zip(strata, _scales(*freedoms), strict=True):
         drawn.append(np.maximum(0.0, stratum.variance * scale - stratum.below(drawn)))
     return drawn
 
@@ -262,7 +290,7 @@ _DRAWS = 10_000
 
 
 @lru_cache(maxsize=64)
-def _scales(*freedoms: int) -> "tuple[Numbers, ...]":
+def _scales(*freedoms: float) -> "tuple[Numbers, ...]":
     """Return draws of the factor between a mean square and its expectation, by degrees of freedom; ones for 0."""
     rng = np.random.default_rng(_DRAWS)
     return tuple(freedom / rng.chisquare(freedom, _DRAWS) if freedom else np.ones(_DRAWS) for freedom in freedoms)

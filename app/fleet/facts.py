@@ -1,9 +1,11 @@
 """Facts in which a lemon differs from the other hosts of its group, and facts that separate two populations."""
 
-from collections.abc import Collection, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from app.fleet.sameness import DifferingFact, sameness_of
+from app.fleet.study import FleetMetric
 from suites.facts import Facts
 
 
@@ -52,6 +54,18 @@ def differing_facts(host: str, facts: Mapping[str, Facts]) -> list[LemonFact]:
         if own is not None and len(own.hosts) <= others and len(rest[0].hosts) > 1:  # else it differs on every host
             found.append(LemonFact(fact.title, own.text, rest[0].text, len(own.hosts) - 1))
     return sorted(found, key=lambda one: one.sharing)
+
+
+def differing_versions(host: str, metrics: Iterable[FleetMetric]) -> list[LemonFact]:
+    """Return the versions of tools on `host` that most of the other hosts of its group do not have, one a step."""
+    found = {}
+    for one in metrics:
+        group = next((own for own in one.groups.values() if host in own), {})
+        texts = {each: " and ".join(sorted(one.record.versions.get(each, ()))) for each in group}
+        own, others = texts.get(host), Counter(text for each, text in texts.items() if each != host and text)
+        if own and others and 2 * others[own] < others.total():
+            found[one.step] = LemonFact(f"Tool of {one.step}", own, others.most_common(1)[0][0], others[own])
+    return list(found.values())
 
 
 def separating_facts(low: Collection[str], high: Collection[str], facts: Mapping[str, Facts]) -> list[SeparatingFact]:

@@ -8,7 +8,7 @@ from app.fleet.facts import LemonFact
 from app.fleet.lemons import Lemon, LemonKind
 from app.markdown import escaped
 from app.output import visible
-from suites.quantities import count_text, direction_text, figure_text, metric_text, times_text
+from suites.quantities import count_text, direction_text, figure_text, listed, metric_text, times_text
 
 MOST_FACTS = 8
 MOST_ATTRIBUTES = 12
@@ -19,20 +19,22 @@ def lemon_ticket(
     lemons: Sequence[Lemon],
     attributes: Mapping[str, str],
     facts: Sequence[LemonFact] | None,
+    doubts: Mapping[str, str] | None = None,
     *,
     markdown: bool = False,
 ) -> str:
     """Return the ticket for one instance, whose `lemons` are at least one, as plain text or Markdown.
 
     `attributes` are what the provider needs to find it, such as instance id, type, zone, image and start. `facts` are
-    those in which it differs, None if they were not read.
+    those in which it differs, None if they were not read; `doubts` the verdicts in doubt on its results, by step.
     """
-    first = lemons[0]
+    first, doubted = lemons[0], doubts or {}
     lines = [(f"Instance {first.host} is {_title(first)}", ""), *_attribute_lines(attributes)]
     lines += [("Measured", lemon_text(one)) for one in lemons]
     lines += [("Group", _group(one)) for one in lemons if one.kind is LemonKind.LEVEL]
+    lines += [("Verdict", f"{step} is {text}") for step, text in doubted.items()]
     lines += [("Differs", text) for text in _fact_lines(facts)]
-    lines += [("To do", text) for text in _steps(first)]
+    lines += [("To do", text) for text in (*_repeated(doubted), *_steps(first))]
     lines += [("Not checked", text) for text in _unchecked(lemons, facts)]
     return "\n".join([*_written(lines, markdown=markdown), ""])
 
@@ -92,6 +94,11 @@ def _fact_lines(facts: Sequence[LemonFact] | None) -> Iterator[str]:
     yield from (fact.text for fact in facts[:MOST_FACTS])
     if len(facts) > MOST_FACTS:
         yield f"and {count_text(len(facts) - MOST_FACTS, 'more fact')}"
+
+
+def _repeated(doubts: Mapping[str, str]) -> Iterator[str]:
+    if doubts:
+        yield f"Remove the cause of the doubt, and run {listed(tuple(doubts), MOST_FACTS)} again, before all else."
 
 
 def _steps(one: Lemon) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """Lemons of a fleet study: instances that are slower, or vary more, than the others of their group."""
 
 import math
+import statistics
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -273,7 +274,9 @@ def _untested(families: Sequence[_Family], parts: Sequence[Sequence[Sequence[Hos
         for part in own:
             if 0 < len(part) < FEWEST_PER_GROUP:
                 name, count = names[part[0].host], count_text(len(part), "instance")
-                where = "" if len(part) == len(family.scores[name]) else " on this level"
+                middle = math.exp(statistics.median(one.value for one in part))
+                level = f" on the level of about {figure_text(family.one.metric, middle)}"
+                where = "" if len(part) == len(family.scores[name]) else level
                 yield f"{family.one.title}, {name}: {count}{where}, a lemon needs {FEWEST_PER_GROUP}"
 
 

@@ -8,14 +8,17 @@ from enum import StrEnum
 
 from app.centres import student
 from app.comparison.power import NestedVariance, PlannedTest, SampleDesign, error_parts, least_detectable
-from app.comparison.variance import VarianceComponent
+from app.comparison.variance import UPPER, VarianceComponent
 from app.comparison.verdicts import FEWEST, Level
 from app.fleet.study import FleetError
 from app.sample_size.designs import DesignLimits, Effort, NoiseEstimate
-from suites.quantities import exact_share_text
+from suites.quantities import count_text, exact_share_text, share_text
 
 LEAST_TRIALS = 3
 """Fewest trials of a session: with three, the median leaves out an outlier."""
+
+
+AT_UPPER_LIMITS = f"at the upper {exact_share_text(UPPER)} limits of the variance"
 
 
 class FleetGoal(StrEnum):
@@ -29,7 +32,9 @@ class FleetGoal(StrEnum):
 class FleetRequest:
     """The half width of the 95 % interval of the mean of a type, or the difference of two types, as a share.
 
-    `test` are power and number of metrics of a difference. `types` is the number of types that are measured.
+    `test` are power and number of metrics of a difference. `types` is the number of types that are measured, `moments`
+    the variance of effects that all hosts of a session share (FleetLevels.moment_variance): types that are measured at
+    the same moments differ by none of it.
     """
 
     goal: FleetGoal
@@ -37,6 +42,7 @@ class FleetRequest:
     types: int = 1
     test: PlannedTest = field(default_factory=PlannedTest)
     limits: DesignLimits = field(default_factory=DesignLimits)
+    moments: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,16 +82,21 @@ class FleetDesign:
     cost: float | None
 
 
-def half_width(noise: NestedVariance, design: SampleDesign) -> float | None:
+def half_width(noise: NestedVariance, design: SampleDesign, moments: float = 0.0) -> float | None:
     """Return the half width of the 95 % interval of the mean of a type, as a share of it.
 
     exp(t s) - 1 for the error s of the mean of the hosts (error_parts()) and Student's t with hosts - 1 degrees of
-    freedom. None for fewer hosts than a claim on a type needs, or if a level that counts is not known.
+    freedom. Hosts share the effects of `moments`, whose variance only more sessions reduce. None for fewer hosts than a
+    claim on a type needs, or if a level that counts is not known.
+
+    With a CoV of moments of 3 %, estimated from 3 sessions of 10 instances of 3 types, the mean of the next study is
+    within the half width of 2 % in 87 % of cases, and in 46 % by designs without moments (150 simulated studies).
     """
     parts = error_parts(noise, design)
     if parts is None or design.hosts < FEWEST[Level.HOST]:
         return None
-    return math.expm1(min(student(design.hosts - 1) * math.sqrt(parts.whole), 50.0))
+    error = math.sqrt(parts.whole + moments / design.sessions)
+    return math.expm1(min(student(design.hosts - 1) * error, 50.0))
 
 
 def propose_fleet(components: Sequence[VarianceComponent], request: FleetRequest, cost: FleetCost) -> list[FleetDesign]:
@@ -93,12 +104,14 @@ def propose_fleet(components: Sequence[VarianceComponent], request: FleetRequest
 
     Each number of instances, from FEWEST of Level.HOST, and of sessions has the fewest trials that suffice, and of a
     number of instances only the cheapest is kept. `components` are those of components_of() or fleet_levels(). Raises
-    FleetError if instances or trials were not repeated.
+    FleetError if instances or trials were not repeated, or if all values are identical.
     """
     trial, session, host = components[:3]
     if host.variance is None or trial.variance is None:
         level, few = ("instances", "instances of one type") if host.variance is None else ("trials", "trials a session")
         raise FleetError(f"The variation between {level} is not known.", f"Measure at least 3 {few} in a first study.")
+    if not trial.high and not host.high:
+        raise FleetError("All values are identical: the variance is not known.", "Choose a metric that varies.")
     noise, limits = NoiseEstimate.of(components), request.limits
     shown = _measure(request)
     most = 1 if session.variance is None else limits.sessions
@@ -120,7 +133,7 @@ _Measure = Callable[[NestedVariance, SampleDesign], float | None]
 def _measure(request: FleetRequest) -> _Measure:
     """Return the function of what a design shows."""
     if request.goal is FleetGoal.HALF_WIDTH:
-        return half_width
+        return lambda noise, design: half_width(noise, design, request.moments)
     return lambda noise, design: least_detectable(noise, design, request.test)
 
 
@@ -146,8 +159,11 @@ def _planned(
 
 
 def plan_text(one: FleetDesign, request: FleetRequest, cost: FleetCost) -> str:
-    """Return a design as a line: ``8 instances x 2 sessions x 3 trials of each type: half width 2 %, 4 h, 2 USD``."""
+    """Return a design as a line: ``8 instances x 2 sessions x 3 trials of each type: half width 2 % (...), 4 h``."""
     design, price = one.design, cost.effort.price
-    counts = f"{design.hosts} instances x {design.sessions} sessions x {design.trials} trials"
+    units = ((design.hosts, "instance"), (design.sessions, "session"), (design.trials, "trial"))
+    counts = " x ".join(count_text(*each) for each in units)
+    upper = "" if one.cautious is None else f" ({share_text(one.cautious)} {AT_UPPER_LIMITS})"
     amount = "" if one.cost is None or price is None else f", {one.cost:.2f} {price.currency}".rstrip()
-    return f"{counts} of each type: {request.goal} {exact_share_text(round(one.shown, 4))}, {one.hours:.3g} h{amount}"
+    shown = f"{exact_share_text(round(one.shown, 4))}{upper}"
+    return f"{counts} of each type: {request.goal} {shown}, {one.hours:.3g} h{amount}"

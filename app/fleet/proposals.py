@@ -3,14 +3,18 @@
 from dataclasses import dataclass, replace
 
 from app.fleet.estimate import SETUP
-from app.fleet.planner import FleetCost, FleetDesign, FleetRequest, plan_text, propose_fleet
+from app.fleet.planner import FleetCost, FleetDesign, FleetGoal, FleetRequest, plan_text, propose_fleet
 from app.fleet.results import PAIRED, FleetResults
 from app.fleet.study import FleetError, FleetMetric
 from app.fleet_study import FleetPlan
 from app.plans.context import step_context
 from app.ranking.candidates import Price, PriceError, one_currency
 from app.sample_size.designs import Effort
-from suites.quantities import listed
+from app.sample_size.report import cov_of
+from suites.quantities import exact_share_text, first_upper, listed, share_text
+
+EXPECTED = "The half width is the expected one: about half of such studies reach it."
+ONE_MOMENT = "One session shows instances at its moment."
 
 MOST_INSTANCES = 20
 """Most instances of a type, unless the user wants more."""
@@ -18,16 +22,33 @@ MOST_INSTANCES = 20
 
 @dataclass(frozen=True, slots=True)
 class Proposals:
-    """Designs that reach the goal of a request for a metric, the cheapest first."""
+    """Designs that reach the goal of a request for a metric, the cheapest first.
+
+    `outliers` is how instances vary without the outliers of the study; empty if it has none.
+    """
 
     one: FleetMetric
     request: FleetRequest
     cost: FleetCost
     designs: tuple[FleetDesign, ...]
+    outliers: str = ""
 
     def lines(self, most: int) -> list[str]:
         """Return the first `most` designs as lines of text."""
         return [plan_text(design, self.request, self.cost) for design in self.designs[:most]]
+
+    @property
+    def notes(self) -> list[str]:
+        """What the designs claim and what would change them, as lines of text."""
+        moments = share_text(cov_of(self.request.moments))
+        if self.request.goal is FleetGoal.DIFFERENCE:
+            power = exact_share_text(self.request.test.power)
+            lines = [f"Shown with a power of {power}, if the variance is as estimated and types share their moments."]
+        elif self.request.moments:
+            lines = [EXPECTED, f"Moments that all hosts share have a CoV of {moments}: only more sessions reduce it."]
+        else:
+            lines = [EXPECTED, *([ONE_MOMENT] if any(one.design.sessions == 1 for one in self.designs) else [])]
+        return [*lines, *([f"Outliers are in the variance. {first_upper(self.outliers)}."] if self.outliers else [])]
 
 
 def propose_from(found: FleetResults, request: FleetRequest, metric: str = "") -> Proposals:
@@ -53,8 +74,10 @@ def propose_for(found: FleetResults, one: FleetMetric, request: FleetRequest) ->
         raise FleetError(PAIRED, "Choose another metric.")
     plan = found.study.plan
     effort = Effort(_trial_seconds(plan, one.step), SETUP, plan.plan.repetition.every, _price(plan))
-    wanted, cost = replace(request, types=len(one.groups)), FleetCost(effort)
-    return Proposals(one, wanted, cost, tuple(propose_fleet(levels.components, wanted, cost)))
+    wanted = replace(request, types=len(one.groups), moments=levels.moment_variance)
+    cost = FleetCost(effort)
+    designs = tuple(propose_fleet(levels.components, wanted, cost))
+    return Proposals(one, wanted, cost, designs, found.text_without_outliers(one))
 
 
 def _trial_seconds(plan: FleetPlan, step: str) -> float:

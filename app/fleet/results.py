@@ -1,18 +1,31 @@
 """Results of a study: its metrics by group, host and session, their variance by level, lemons, and charts."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from app.chart import Chart
 from app.comparison.estimates import Ratio
 from app.comparison.sentences import claim_text, interval_text
+from app.comparison.variance import HOST
 from app.fleet.distances import FEWEST_PER_GROUP
+from app.fleet.drift import Orders, drift_notes
 from app.fleet.lemons import Lemon, LemonKind, LemonSearch, find_lemons, p_text
 from app.fleet.levels import FleetLevels, fleet_levels
+from app.fleet.odd_sessions import odd_session_notes
 from app.fleet.strips import group_strips, instance_strips
-from app.fleet.study import FleetError, FleetMetric
-from app.fleet_study import FigureKey, FleetStudy, HostRun, HostRunState, RunProgress, Topology, needs_peer
+from app.fleet.study import FleetError, FleetMetric, StepRecord
+from app.fleet_study import (
+    FigureKey,
+    FleetPlan,
+    FleetStudy,
+    HostOrder,
+    HostRun,
+    HostRunState,
+    RunProgress,
+    Topology,
+    needs_peer,
+)
 from app.margins import Margins
 from app.natural_order import natural_key
 from suites.quantities import count_text, listed, metric_text
@@ -20,6 +33,8 @@ from suites.verdict import Trust
 
 MOST_NAMED = 8
 """Hosts named in a note."""
+
+ONE_AFTER_THE_OTHER = "Groups started one after the other: drift counts as a difference of types."
 
 PAIRED = "A network test measures two hosts at once: it has no variance by level."
 
@@ -43,6 +58,29 @@ class FleetResults:
     def outliers_of(self, one: FleetMetric) -> tuple[Lemon, ...]:
         """Return the outliers of a metric."""
         return tuple(each for each in self.search.outliers if (each.step, each.metric.name, each.labels) == one.key)
+
+    def text_without_outliers(self, one: FleetMetric) -> str:
+        """Return the variance between instances without the outliers of a metric; empty without one."""
+        odd = {each.host for each in self.outliers_of(one) if each.kind is LemonKind.LEVEL}
+        if not odd:
+            return ""
+        groups = {
+            name: {host: own for host, own in group.items() if host not in odd} for name, group in one.groups.items()
+        }
+        level = fleet_levels(replace(one, groups=groups)).level(HOST)
+        if level.cov is None:
+            return ""
+        return f"instance, without {count_text(len(odd), 'outlier')}: {level.cov_text}"
+
+    def moment_notes(self) -> Iterator[str]:
+        """Yield what an interval over hosts leaves out: significant moments that they share, or a single session."""
+        hosts = (host for one in self.metrics for group in one.groups.values() for host in group.values())
+        if len({name for host in hosts for name in host}) == 1:
+            yield f"{self.study.id} has one session: a difference of the moments counts as a difference."
+        for one, levels in zip(self.metrics, self.levels, strict=True):
+            if levels is not None and levels.moments_matter(one.margin):
+                differ = f"sessions differ for all hosts ({levels.moment_text})"
+                yield f"{self.study.id}, {one.title}: {differ}: no interval over hosts has it."
 
     @property
     def tested(self) -> Mapping[str, int]:
@@ -76,17 +114,69 @@ def results_of(
     """Return the results of a study from the progress of its runs; `names` are metrics beside the headline metrics."""
     notes = [*_left_out(host_runs), *(f"{suite}: unknown suite, left out." for suite in study.plan.unknown_suites)]
     metrics = []
+    plan = study.plan
+    records = _records(plan, host_runs, progress)
     for key, groups in _by_figure(study, host_runs, progress, names, notes).items():
         step, metric, labels = key
         try:
-            metrics.append(FleetMetric(step, metric, labels, groups, margins.of(metric).share))
+            metrics.append(FleetMetric(step, metric, labels, groups, margins.of(metric).share, records[step]))
         except FleetError as error:
             notes.append(str(error))
-    plan = study.plan
+    notes += dict.fromkeys(note for one in metrics for note in _record_notes(one))
+    orders = _orders(host_runs)
+    notes += [note for one in metrics for note in drift_notes(one, orders)]
+    notes += [note for one in metrics for note in odd_session_notes(one)]
+    if plan.order is HostOrder.GROUPED and len(plan.groups) > 1:
+        notes.append(ONE_AFTER_THE_OTHER)
     known = [step for step in plan.plan.steps if step.name in plan.headlines and plan.topology is not Topology.FIXED]
     paired = {step.name for step in known if needs_peer(step)}
     levels = tuple(None if one.step in paired else fleet_levels(one) for one in metrics)
     return FleetResults(study, tuple(metrics), levels, find_lemons(metrics), tuple(notes))
+
+
+def _records(plan: FleetPlan, host_runs: Iterable[HostRun], progress: Progress) -> Mapping[str, StepRecord]:
+    """Return how each step was measured, by the runs that are done."""
+    versions: dict[str, dict[str, frozenset[str]]] = defaultdict(dict)
+    doubts: dict[str, dict[str, str]] = defaultdict(dict)
+    for one in host_runs:
+        run = progress.get(one.run)
+        if run is None or one.state is not HostRunState.DONE:
+            continue
+        for step, found in run.versions.items():
+            trust = run.trusts.get(step)
+            if trust is Trust.INVALID:
+                continue
+            for host in one.hosts:
+                versions[step][host] = versions[step].get(host, found) | found if found else found
+                if trust is not None and trust.in_doubt:
+                    doubts[step][host] = f"{trust.value}{f': {run.finding}' if run.finding else ''}"
+    return {step.name: StepRecord(step, versions[step.name], doubts[step.name]) for step in plan.plan.steps}
+
+
+def _orders(host_runs: Iterable[HostRun]) -> Orders:
+    """Return the places of hosts in the order of start, by session, without pairs of hosts."""
+    found: dict[str, dict[str, int]] = defaultdict(dict)
+    for one in host_runs:
+        if one.peer is None:
+            found[str(one.session)][one.host] = one.number
+    return found
+
+
+def _record_notes(one: FleetMetric) -> Iterator[str]:
+    """Yield what is mixed or in doubt among the values of a metric."""
+    for name, group in one.groups.items():
+        hosts: dict[str, int] = {}
+        for version in (version for host in group for version in one.record.versions.get(host, ())):
+            hosts[version] = hosts.get(version, 0) + 1
+        if len(hosts) > 1:
+            each = listed(
+                [f"{version} ({count_text(count, 'instance')})" for version, count in hosts.items()], MOST_NAMED
+            )
+            yield f"{one.step}, {name}: {each}: tool versions measure differently."
+    doubted = [host for group in one.groups.values() for host in group if host in one.record.doubts]
+    if doubted:
+        texts = [f"{host} ({one.record.doubts[host]})" for host in sorted(doubted, key=natural_key)]
+        yield f"{one.step}: results in doubt count, of {listed(texts, MOST_NAMED)}."
 
 
 Groups = dict[str, dict[str, dict[str, list[float]]]]
@@ -142,14 +232,42 @@ def results_lines(found: FleetResults) -> list[str]:
             lines.append(f"  {PAIRED}")
             continue
         lines += [f"  {level.text}" for level in levels.levels]
-        lines += [f"  {moment.text}" for moment in levels.shared_moments]
-    lemons = dict.fromkeys(each.host for each in found.search.lemons)
-    lines.append(f"Lemons: {count_text(len(lemons), 'instance') if lemons else 'none'}")
+        lines += [f"  {text}" for text in (found.text_without_outliers(one), *levels.moment_lines) if text]
+    lines.append(lemons_text(found))
     lines += [f"  {outlier_text(each)}" for each in found.search.outliers]
     lines += [f"  {each.text}" for each in found.search.populations]
     lines += [f"  not tested: {text}" for text in found.search.untested]
     lines += [f"Note: {text}" for text in found.notes]
     return lines
+
+
+def ranking_notes(found: FleetResults, groups: Collection[str], metrics: Collection[str]) -> Iterator[str]:
+    """Yield what is in the values of ranked groups besides their type: lemons, two levels, and shared moments."""
+    own = {group for one in found.metrics if one.metric.name in metrics for group in one.groups if group in groups}
+    lemons = [one for one in found.search.lemons if one.group in own and one.metric.name in metrics]
+    if names := dict.fromkeys(f"{one.host} ({one.group})" for one in lemons):
+        yield f"Lemons count in the values of their groups: {listed(tuple(names), MOST_NAMED)}."
+    if len(own) > 1 and ONE_AFTER_THE_OTHER in found.notes:
+        yield ONE_AFTER_THE_OTHER
+    for each in found.search.populations:
+        if each.group in own and each.metric.name in metrics:
+            yield f"{each.text}: its value is between them."
+    for one, levels in zip(found.metrics, found.levels, strict=True):
+        named = one.metric.name in metrics and own & one.groups.keys()
+        if levels is not None and named and levels.moments_matter(one.margin):
+            differ = f"sessions differ for all hosts ({levels.moment_text})"
+            yield f"{one.title}: {differ}: at other moments, values can be outside their intervals."
+            yield from _missing_sessions_note(one, own)
+
+
+def _missing_sessions_note(one: FleetMetric, groups: Collection[str]) -> Iterator[str]:
+    """Yield the groups whose hosts lack a session that others have."""
+    ranked = {name: group for name, group in one.groups.items() if name in groups}
+    every = {session for group in ranked.values() for own in group.values() for session in own}
+    few = {name: sum(len(own) < len(every) for own in group.values()) for name, group in ranked.items()}
+    texts = [f"{count_text(count, 'instance')} of {name}" for name, count in few.items() if count]
+    if texts:
+        yield f"{one.title}: {listed(texts, MOST_NAMED)} without every session: its moment is in their values."
 
 
 def lemons_text(found: FleetResults) -> str:

@@ -6,6 +6,7 @@ from app.fleet.fleet_json import StudyJson, study_to_json
 from app.fleet.lemons import Lemon, LemonKind, TwoPopulations
 from app.fleet.levels import TITLES, FleetLevel, FleetLevels
 from app.fleet.moments import MomentEffect
+from app.fleet.planner import FleetGoal
 from app.fleet.proposals import Proposals
 from app.fleet.results import FleetResults
 from app.fleet.study import FleetMetric
@@ -29,9 +30,13 @@ class LevelJson(TypedDict):
 
 
 class MomentJson(TypedDict):
-    """A session in which all hosts differ: the ratio to the others, with its 95 % interval."""
+    """A session in which all hosts differ: the ratio to the others, with its 95 % interval.
+
+    `group` is empty, or the group that it is of, if moments differ between groups.
+    """
 
     session: str
+    group: str
     ratio: float
     low: float
     high: float
@@ -110,12 +115,15 @@ class FleetDesignJson(TypedDict):
 
 
 class ProposalsJson(TypedDict):
-    """Designs of the next study for a metric of a step, the cheapest first."""
+    """Designs of the next study for a metric of a step, the cheapest first; `wanted` is a share."""
 
     format: Annotated[str, PROPOSALS_FORMAT]
     step: str
     metric: str
+    goal: FleetGoal
+    wanted: float
     designs: list[FleetDesignJson]
+    notes: list[str]
 
 
 def results_to_json(found: FleetResults) -> FleetResultsJson:
@@ -162,7 +170,14 @@ def _level(level: FleetLevel) -> LevelJson:
 
 
 def _moment(one: MomentEffect) -> MomentJson:
-    return {"session": one.session, "ratio": one.ratio, "low": one.low, "high": one.high, "p": one.p_adjusted}
+    return {
+        "session": one.session,
+        "group": one.group,
+        "ratio": one.ratio,
+        "low": one.low,
+        "high": one.high,
+        "p": one.p_adjusted,
+    }
 
 
 def _outlier(one: Lemon) -> OutlierJson:
@@ -203,6 +218,8 @@ def proposals_to_json(found: Proposals) -> ProposalsJson:
         "format": PROPOSALS_FORMAT,
         "step": found.one.step,
         "metric": found.one.metric.name,
+        "goal": found.request.goal,
+        "wanted": found.request.wanted,
         "designs": [
             {
                 "instances": each.design.hosts,
@@ -215,4 +232,5 @@ def proposals_to_json(found: Proposals) -> ProposalsJson:
             }
             for each in found.designs
         ],
+        "notes": found.notes,
     }

@@ -3,10 +3,12 @@
 import math
 import statistics
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from app.comparison.comparability import Profile
 from app.margins import DEFAULT_MARGIN
+from app.plans.plan import Step
 from suites.errors import BenchwrightError
 from suites.quantities import metric_text
 from suites.vocab import Labels, Metric
@@ -23,6 +25,25 @@ class FleetError(BenchwrightError):
 
 
 @dataclass(frozen=True, slots=True)
+class StepRecord:
+    """How a study measured a step: by host the versions of its tool, empty if one is unknown, and verdicts in doubt.
+
+    `doubts` are texts: ``doubtful: Host is busy``. `step` is None if it is not known.
+    """
+
+    step: Step | None = None
+    versions: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    doubts: Mapping[str, str] = field(default_factory=dict)
+
+    def profile(self, hosts: Collection[str]) -> Profile | None:
+        """Return what decides on comparability of `hosts`; None without the step."""
+        if self.step is None:
+            return None
+        own = [self.versions.get(host, frozenset()) for host in hosts]
+        return Profile((self.step,), tuple(hosts), frozenset().union(*own) if all(own) else frozenset())
+
+
+@dataclass(frozen=True, slots=True)
 class FleetMetric:
     """A metric of a step in a fleet study. Sessions of one name are of one moment, on whichever hosts.
 
@@ -35,6 +56,7 @@ class FleetMetric:
     labels: Labels
     groups: Mapping[str, Group] = field(hash=False)
     margin: float = DEFAULT_MARGIN
+    record: StepRecord = field(default_factory=StepRecord, hash=False)
 
     def __post_init__(self) -> None:
         """Drop what is empty, and check the values."""

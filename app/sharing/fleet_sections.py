@@ -55,7 +55,7 @@ def fleet_sections(one: ReportedStudy) -> list[ReportSection]:
         sections.append(ReportSection(f"Changes since {one.since}", notes=tuple(changes_lines(one.changes))))
     sections += [_sameness(each) for each in one.sameness]
     if found.notes:
-        sections.append(ReportSection("Left out", notes=found.notes))
+        sections.append(ReportSection("Notes", notes=found.notes))
     return [*sections, _runs(found.study, one.host_runs), _method(one.commands)]
 
 
@@ -97,10 +97,11 @@ def _metric(found: FleetResults, one: FleetMetric, levels: FleetLevels | None) -
     lines = [
         f"{direction_text(one.metric.better)}; margin {share_text(one.margin)}; {count_text(trials, 'trial')}.",
         *([] if levels is None else (level.text for level in levels.levels)),
+        *filter(None, [found.text_without_outliers(one)]),
     ]
     if levels is None:
         lines.append(PAIRED)
-    notes = () if levels is None else tuple(each.text for each in levels.shared_moments)
+    notes = () if levels is None else levels.moment_lines
     head = ("Group", "Instances", "Median", "Lowest", "Highest")
     table = SectionTable(head, tuple(_group_values(one)), (1, 2, 3, 4))
     return ReportSection(one.title, lines=tuple(lines), table=table, notes=notes, charts=tuple(found.charts_of(one)))

@@ -1,7 +1,7 @@
 """Progress of several runs at once: their trials, figures, verdicts and most severe findings, no samples."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from sqlalchemy import Connection, select
 
@@ -29,16 +29,16 @@ def _progress(
     connection: Connection, runs: Sequence[str], metrics: Collection[str] | None
 ) -> Iterator[tuple[str, RunProgress]]:
     trials = schema.trials.c
-    columns = (trials.run_id, trials.id, trials.step, trials.number, trials.warm_up, trials.state)
-    of_runs: dict[str, list[tuple[int, str, int, bool, str]]] = {
+    columns = (trials.run_id, trials.id, trials.step, trials.number, trials.warm_up, trials.state, trials.tool_version)
+    of_runs: dict[str, list[tuple[int, str, int, bool, str, str | None]]] = {
         run: [] for run in connection.execute(select(schema.runs.c.id).where(schema.runs.c.id.in_(runs))).scalars()
     }
     for run, *trial in connection.execute(select(*columns).where(trials.run_id.in_(runs)).order_by(trials.id)):
-        of_runs[run].append((trial[0], trial[1], trial[2], bool(trial[3]), trial[4]))
+        of_runs[run].append((*trial[:3], bool(trial[3]), *trial[4:]))
     steps = {
         (run, number): step
         for run, found in of_runs.items()
-        for number, step, _, warm_up, state in found
+        for number, step, _, warm_up, state, _ in found
         if not warm_up and state == State.DONE.value
     }
     figures = _figures(connection, runs, steps, metrics)
@@ -56,12 +56,21 @@ def _progress(
                 step=under_way[1] if under_way else "",
                 trial=under_way[2] if under_way else 0,
                 figures={key: tuple(values) for key, values in figures.get(run, {}).items()},
+                versions=_versions((step, version) for number, step, *_, version in found if (run, number) in steps),
                 trusts={step: trust for step, trust in own.items() if step is not None},
                 trust=own.get(None),
                 finding=title,
                 severity=severity,
             ),
         )
+
+
+def _versions(trials: Iterable[tuple[str, str | None]]) -> Mapping[str, frozenset[str]]:
+    """Return the versions of the tool by step; none for a step with a trial of an unknown one."""
+    found: dict[str, set[str | None]] = defaultdict(set)
+    for step, version in trials:
+        found[step].add(version or None)
+    return {step: frozenset(filter(None, own)) if None not in own else frozenset() for step, own in found.items()}
 
 
 def _figures(

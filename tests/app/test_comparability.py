@@ -7,6 +7,7 @@ import pytest
 from app.comparison.comparability import Profile, Weight, differences, relation
 from app.comparison.compare import compare
 from app.comparison.comparison import comparison_to_json
+from app.comparison.estimates import FEWEST_HOSTS
 from app.comparison.verdicts import ComparisonVerdict
 from app.plans.plan import Repetition, Step, make_step
 from suites.facts import BlockDevice, CloudFacts, CpuFacts, Directory, Facts, MemoryFacts, SystemFacts
@@ -200,3 +201,18 @@ def test_two_names_of_one_machine_in_a_group_are_reported() -> None:
     found = {difference.what: difference for difference in differences(group, two_machines)}
     assert "web-1 = web-2" in found["one machine"].text
     assert differences(two_machines, two_machines) == ()
+
+
+def test_only_sides_of_fewer_than_three_hosts_are_asked_for_three() -> None:
+    def advice(count: int) -> str:
+        sides = [replace(PROFILE, hosts=tuple(f"{name}-{number}" for number in range(count))) for name in "ab"]
+        return next(one.why for one in differences(*sides) if one.what == "host")
+
+    assert str(FEWEST_HOSTS) in advice(2)
+    assert str(FEWEST_HOSTS) not in advice(3)
+
+
+def test_a_mix_of_versions_that_both_sides_have_is_named_once() -> None:
+    mixed = replace(PROFILE, versions=frozenset({"fio-3.28", "fio-3.33"}))
+    (found,) = [one for one in differences(mixed, mixed) if one.weight is Weight.FATAL]
+    assert found.text.count("3.28") == 1

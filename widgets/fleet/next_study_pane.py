@@ -7,14 +7,14 @@ from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QComboBox, QSpinBox
 
-from app.fleet.planner import FleetDesign, FleetGoal, FleetRequest
+from app.fleet.planner import AT_UPPER_LIMITS, FleetDesign, FleetGoal, FleetRequest
 from app.fleet.proposals import MOST_INSTANCES, Proposals, propose_for
 from app.fleet.results import FleetResults
 from app.fleet.study import FleetMetric
 from app.plans.plan import Policy
 from app.sample_size.designs import DesignLimits
 from app.services import Workstation
-from suites.quantities import exact_share_text, share_text
+from suites.quantities import count_text, exact_share_text, listed, share_text
 from widgets.fleet.read_pane import ReadPane
 from widgets.parts.actions import ActionButton, offer
 from widgets.parts.boxes import column_in, fill, in_row
@@ -39,6 +39,8 @@ SETTLED = 250
 
 NO_DESIGN = "No design with at most {} instances of each type reaches it."
 NO_CHOICE = "Select a design"
+MOST_GROUPS = 4
+"""Groups that a tool tip names."""
 
 
 _COLUMNS: tuple[TableColumn[FleetDesign], ...] = (
@@ -52,7 +54,7 @@ _COLUMNS: tuple[TableColumn[FleetDesign], ...] = (
                 tip="By the variance that was estimated", key=lambda one: one.shown),
     TableColumn("At upper limits", lambda one: MISSING if one.cautious is None else share_text(one.cautious),
                 align=RIGHT, width=120, hide_order=1, key=lambda one: one.cautious or 0.0,
-                tip="By the upper 95 % limits of the variance: the least that it shows"),
+                tip=f"What it shows {AT_UPPER_LIMITS}"),
     TableColumn("Instance-hours", lambda one: f"{one.hours:.3g}", align=RIGHT, width=116,
                 tip="Of all types together", key=lambda one: one.hours),
 )  # fmt: skip
@@ -109,15 +111,28 @@ class NextStudyPane(ReadPane):
         price = found.cost.effort.price
         self.table.show_rows(found.designs, (*_COLUMNS, *(() if price is None else (_cost(price.currency),))))
         self.table.setVisible(bool(found.designs))
-        self.none.setText("" if found.designs else NO_DESIGN.format(found.request.limits.hosts))
-        self.none.setVisible(not found.designs)
+        none = [] if found.designs else [NO_DESIGN.format(found.request.limits.hosts)]
+        self.none.setText("\n".join([*none, *found.notes]))
+        self.none.show()
         if found.designs:
             self.table.selectRow(0)
         self._follow()
 
     def _follow(self) -> None:
         chosen = self.proposals is not None and self.table.current() is not None
-        offer(self.begin, chosen, "Its tests with the sessions and trials of the design", NO_CHOICE)
+        offer(self.begin, chosen, f"Its tests with the sessions and trials of the design{self._missing()}", NO_CHOICE)
+
+    def _missing(self) -> str:
+        """Return the groups that have fewer hosts than the selected design; empty without one."""
+        one = self.table.current()
+        if self._chosen is None or one is None:
+            return ""
+        groups = self._chosen[0].study.plan.groups
+        few = [f"{name} has {len(hosts)}" for name, hosts in groups.items() if len(hosts) < one.design.hosts]
+        if not few:
+            return ""
+        needed = count_text(one.design.hosts, "instance")
+        return f". It needs {needed} of each type, {listed(few, MOST_GROUPS)}: add hosts to the groups"
 
     def _request_study(self) -> None:
         design = self.table.current()

@@ -181,7 +181,7 @@ class ResultsView(ReadPane):
     def _show_levels(self, levels: FleetLevels | None) -> None:
         self.levels.show_rows(() if levels is None else levels.levels)
         self.levels.setVisible(levels is not None)
-        lines = [PAIRED] if levels is None else [first_upper(each.text) for each in levels.shared_moments]
+        lines = [PAIRED] if levels is None else [*map(first_upper, levels.moment_lines)]
         self.moments.setText("\n".join(lines))
         self.moments.setVisible(bool(lines))
 

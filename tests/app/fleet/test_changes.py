@@ -1,12 +1,14 @@
 """What changed since the last study."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from app.fleet.changes import NOT_COMMON, changes_lines, changes_since
+from app.fleet.changes import NOT_COMMON, ONE_SESSION, changes_lines, changes_since
 from app.fleet.study import FleetMetric
+from tests.simulation.experiments import generators, share
 from tests.simulation.fleets import SimulatedFleet, fleet_of
 
 PLAN = SimulatedFleet(types=2, instances=8, sessions=4, trials=3, session=0.005)
@@ -45,6 +47,55 @@ def test_a_group_and_a_host_beyond_the_margin_changed_and_nothing_else() -> None
 def test_equal_studies_and_changes_within_the_margin_are_no_changes() -> None:
     for factor in (1.0, 0.97):
         assert changes_since([study(1)], [study(2, groups={"type-0": factor})]).changed == ()
+
+
+def moved(one: FleetMetric, moments: Sequence[float]) -> FleetMetric:
+    """Return a study whose sessions are changed by factors on all hosts; one session for each factor."""
+    groups = {
+        group: {
+            host: {name: [factor * value for value in own[name]] for name, factor in zip(own, moments, strict=False)}
+            for host, own in hosts.items()
+        }
+        for group, hosts in one.groups.items()
+    }
+    return replace(one, groups=groups)
+
+
+def test_moments_that_all_hosts_share_are_in_the_error_of_a_group() -> None:
+    before, after = moved(study(1), (1.0, 1.06, 0.95, 1.03)), moved(study(2), (0.9, 1.02, 0.86, 0.93))
+    groups = [one for one in changes_since([before], [after]).every if not one.host]
+    assert [one.changed for one in groups] == [False, False]
+    assert all(one.ratio.low is not None and one.ratio.low < 0.9 for one in groups)
+    assert not any(one.one_session for one in groups)
+
+
+def test_a_single_session_has_the_error_of_the_sessions_of_the_other_study() -> None:
+    before = moved(study(1), (1.0, 1.06, 0.95, 1.03))
+    groups = [one for one in changes_since([before], [moved(study(2), (0.92,))]).every if not one.host]
+    assert [(one.changed, one.one_session) for one in groups] == [(False, False)] * 2
+
+
+def test_a_change_of_single_sessions_is_one_of_two_moments() -> None:
+    found = changes_since([moved(study(1), (1.0,))], [moved(study(2), (0.8,))])
+    assert [(one.one_session, one.changed) for one in found.every if not one.host] == [(True, True)] * 2
+    lines = changes_lines(found)
+    assert "one session each" in lines[0]
+    assert ONE_SESSION in lines
+    assert ONE_SESSION not in changes_lines(changes_since([study(1)], [study(2, groups={"type-1": 0.8})]))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sessions", [2, 3])
+def test_the_interval_of_an_unchanged_group_contains_1_whatever_moments_hosts_share(sessions: int) -> None:
+    def held(rng: np.random.Generator) -> bool:
+        moments = [np.exp(0.05 * rng.normal(size=sessions)) for _ in range(2)]
+        sides = [moved(study(int(rng.integers(2**31))), tuple(map(float, own))) for own in moments]
+        group = next(one for one in changes_since([sides[0]], [sides[1]]).every if not one.host)
+        return group.ratio.low is not None and group.ratio.low <= 1 <= (group.ratio.high or 0)
+
+    low, high = share(map(held, generators(200, 5))).interval
+    assert low <= 0.97
+    assert high >= 0.95
 
 
 def test_replaced_hosts_are_new_and_gone_and_their_groups_are_compared_without_pairs() -> None:

@@ -109,3 +109,15 @@ def test_an_unknown_group_or_host_is_refused_with_the_names(library: tuple[Path,
         assert found.exit_code == 2
         assert "c9" in found.stderr
     assert "c7i" in gate(library, "same", group=":c9").stderr
+
+
+def test_moments_that_hosts_share_are_noted_by_gate_and_compare(library: tuple[Path, dict[str, str]]) -> None:
+    path, studies = library
+    once, before = (f"fleet:{studies[name]}:c7a" for name in ("once slower", "before"))
+    with closing(Workstation(path, path.with_name("hosts.toml"))) as workstation:
+        (note,) = workstation.moment_notes([before, once])
+        assert studies["once slower"] in note
+        assert note in workstation.compare([before, once]).notes
+        assert note in workstation.compared([before, once])[0].notes
+        assert note not in workstation.compare([before, before.replace("c7a", "c7i")]).notes
+    assert note in gate(library, "once slower").stderr

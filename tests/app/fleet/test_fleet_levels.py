@@ -1,10 +1,12 @@
 """The variance of a fleet by trial, session, instance and type, and moments that all hosts share."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from app.comparison.variance import GROUP, HOST, RUN, TRIAL, components_of, components_with_groups
-from app.fleet.levels import ABSENT, UNSEPARATED, FleetLevels, fleet_levels
+from app.fleet.levels import ABSENT, IDENTICAL, UNSEPARATED, FleetLevels, fleet_levels
 from app.fleet.moments import moment_effects
 from app.fleet.study import FleetError, FleetMetric
 from tests.simulation.fleets import RATE, SimulatedFleet, component_coverage, fleet_of
@@ -60,6 +62,32 @@ def test_a_level_that_was_not_repeated_is_absent_with_the_reason(plan: Simulated
     assert reason in found.text
 
 
+def test_identical_values_have_no_interval_of_zero() -> None:
+    groups = {name: {f"{name}{host}": {"1": [5.0] * 3, "2": [5.0] * 3} for host in range(4)} for name in "ab"}
+    found = fleet_levels(FleetMetric("cpu", RATE, (), groups))
+    assert {(level.cov, level.reason) for level in found.levels} == {(None, IDENTICAL)}
+
+
+def test_identical_trials_leave_the_variance_of_instances() -> None:
+    groups = {"a": {f"a{host}": {"1": [5.0 + host] * 3} for host in range(4)}}
+    found = fleet_levels(FleetMetric("cpu", RATE, (), groups))
+    assert found.level(TRIAL).reason == IDENTICAL
+    assert found.level(HOST).low is not None
+
+
+def test_one_distant_unit_widens_the_interval_of_its_level_alone() -> None:
+    one = fleet_of(np.random.default_rng(1), SimulatedFleet(2, 10, 2, 3))
+    hosts = dict(one.groups["type-0"])
+    hosts["h0-0"] = {name: [0.5 * value for value in own] for name, own in hosts["h0-0"].items()}
+    groups = [list(group.values()) for group in (hosts, one.groups["type-1"])]
+    sides = [[list(host.values()) for host in group] for group in groups]
+    usual, wide = (components_with_groups(sides, tails=tails)[:3] for tails in (False, True))
+    assert [(one.variance, one.freedom) for one in usual] == [(one.variance, one.freedom) for one in wide]
+    widened = [(after.high or 0.0) / (before.high or 1.0) for before, after in zip(usual, wide, strict=True)]
+    assert widened[2] > 1.5
+    assert max(widened[:2]) < 1.3
+
+
 def test_failed_hosts_and_missing_sessions_are_left_out() -> None:
     one = fleet_of(np.random.default_rng(4), SimulatedFleet(3, 8, 3, 3, uneven=True))
     groups = {name: dict(group) for name, group in one.groups.items()}
@@ -89,10 +117,36 @@ def test_a_moment_that_all_hosts_share_is_estimated_beside_the_sessions() -> Non
     assert moment.hosts == 30
     assert moment.low < np.exp(-0.04) < moment.high
     assert moment.text.startswith("session 2, all hosts: −")
+    assert found.moment_variance**0.5 == pytest.approx(0.02, rel=0.2)  # of 0, -4 %, 0 and 0
+    assert len(found.moment_lines) == 1 + len(found.shared_moments)
     session = found.level(RUN)
     assert session.low is not None
     assert session.high is not None
     assert session.low < 0.01 < session.high  # not the 2 % of the moments
+
+
+def test_a_moment_of_one_group_is_none_of_the_others() -> None:
+    one = fleet_of(np.random.default_rng(6), SimulatedFleet(3, 8, 3, 3))
+    group = {
+        host: {name: [0.8 * value if name == "2" else value for value in own] for name, own in sessions.items()}
+        for host, sessions in one.groups["type-1"].items()
+    }
+    found = fleet_levels(replace(one, groups={**one.groups, "type-1": group}))
+    slower = [each for each in found.shared_moments if each.ratio < 0.9]
+    assert [(each.session, each.group, each.hosts) for each in slower] == [("2", "type-1", 8)]
+    assert slower[0].low < 0.8 < slower[0].high
+    assert "type-1" in slower[0].text
+    assert all(abs(each.ratio - 1) < 0.02 for each in found.moments if each.group != "type-1")
+    session = found.level(RUN)
+    assert session.low is not None
+    assert session.high is not None
+    assert session.low < 0.01 < session.high
+
+
+def test_a_moment_of_all_groups_is_of_no_group() -> None:
+    for seed in range(20):
+        plan = SimulatedFleet(3, 6, 3, 3, moments=(0.0, -0.04, 0.0))
+        assert {each.group for each in levels(plan, seed).moments} == {""}
 
 
 def test_missing_sessions_do_not_pass_for_a_moment() -> None:
@@ -136,3 +190,16 @@ def test_the_intervals_contain_the_known_components(plan: SimulatedFleet, tries:
         low, high = found.interval
         assert low <= 0.97, level
         assert high >= NOMINAL - 0.01, level
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("plan", "level", "least"),
+    [
+        (SimulatedFleet(2, 10, 2, 3, shape="t3"), HOST, 0.75),
+        (SimulatedFleet(2, 10, 2, 3, shape="skewed"), HOST, 0.86),
+        (SimulatedFleet(2, 10, 2, 3, heavy_trials=True), TRIAL, 0.75),
+    ],
+)
+def test_tails_leave_less_of_the_coverage(plan: SimulatedFleet, level: str, least: float) -> None:
+    assert component_coverage(plan, 300)[level].value >= least

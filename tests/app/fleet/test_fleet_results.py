@@ -5,13 +5,20 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from sqlalchemy import update
 
 from app.fleet.facts import SeparatingFact
-from app.fleet.lemons import BETTER, LemonSearch
+from app.fleet.lemons import BETTER, LemonSearch, TwoPopulations
 from app.fleet.levels import FleetLevel
-from app.fleet.results import lemons_text
+from app.fleet.moments import MomentEffect
+from app.fleet.results import lemons_text, ranking_notes, results_lines
 from app.fleet.study import FleetError
+from app.host_attributes import HostAttributes
+from app.json_converter import published
+from app.ranking.candidates import RankingCriteria
 from app.services import Workstation
+from app.store import schema
+from app.store.rows import to_text
 from tests.widgets.fleet_studies import FAST, SLOW, copied_study
 
 
@@ -29,6 +36,87 @@ def test_the_lemons_are_named_or_the_tested_instances_are_counted(workstation: W
     assert "36 instances" in clean
     assert "3 groups" in clean
     assert lemons_text(replace(found, metrics=(), levels=(), search=LemonSearch(()))).startswith("Not tested")
+
+
+def test_the_test_and_the_tool_version_of_a_step_are_read(workstation: Workstation) -> None:
+    record = workstation.fleet_results(copied_study(workstation).id).metrics[0].record
+    assert record.step is not None
+    assert record.versions[SLOW] == {"fio-3.33"}
+    assert record.doubts == {}
+
+
+def test_the_variance_between_instances_is_shown_without_outliers(workstation: Workstation) -> None:
+    found = workstation.fleet_results(copied_study(workstation).id)
+    text = found.text_without_outliers(found.metrics[0])
+    assert text.startswith("instance, without ")
+    assert any(text in line for line in results_lines(found))
+    clean = replace(found, search=LemonSearch(()))
+    assert clean.text_without_outliers(found.metrics[0]) == ""
+    assert lemons_text(clean) in results_lines(clean)
+    untested = replace(clean, metrics=(), levels=())
+    assert lemons_text(untested) in results_lines(untested)
+
+
+@pytest.mark.parametrize("price", [(0.0, "USD"), (0.3, "EUR")])
+def test_groups_are_ranked_by_value_whatever_their_prices(workstation: Workstation, price: tuple[float, str]) -> None:
+    study = copied_study(workstation)
+    stated = HostAttributes(price=price[0], currency=price[1])
+    table = schema.fleet_hosts
+    with workstation._store.database.writing() as connection:
+        chosen = table.c.host == study.plan.hosts[0].name
+        connection.execute(update(table).where(chosen).values(attributes=to_text(published(stated))))
+    ranking = workstation.rank([f"fleet:{study.id}"], RankingCriteria({"iops": 1.0}))
+    assert len(ranking.ranked) == 3
+
+
+def test_a_ranking_names_the_lemons_in_its_groups(workstation: Workstation) -> None:
+    study = copied_study(workstation).id
+
+    def notes(*selectors: str, metric: str = "iops") -> list[str]:
+        found = workstation.rank([f"fleet:{study}{each}" for each in selectors], RankingCriteria({metric: 1.0})).notes
+        return [note for note in found if SLOW in note]
+
+    assert len(notes("")) == 1
+    assert len(notes(":c7i", ":c7a")) == 1
+    assert notes(":c7a", ":m7g") == []
+
+
+def test_a_ranking_names_levels_and_moments_of_its_groups_only(workstation: Workstation) -> None:
+    found = workstation.fleet_results(copied_study(workstation).id)
+    (one,), (levels,) = found.metrics, found.levels
+    assert levels is not None
+    moments = tuple(MomentEffect(str(number), 36, ratio, 0.9, 1.1, 1e-6) for number, ratio in ((1, 1.1), (2, 0.9)))
+    populations = (TwoPopulations("c7a", one.step, one.metric, one.labels, 1e5, 2e5, ("a",), ("b",)),)
+    search = LemonSearch((), populations)
+    groups = {
+        group: {host: dict.fromkeys("12", next(iter(own.values()))) for host, own in hosts.items()}
+        for group, hosts in one.groups.items()
+    }
+    metrics, of_moments = (replace(one, groups=groups),), (replace(levels, moments=moments),)
+    mixed = replace(found, metrics=metrics, levels=of_moments, search=search)
+    assert len(list(ranking_notes(mixed, ["c7a", "m7g"], ["iops"]))) == 2
+    assert len(list(ranking_notes(mixed, ["m7g"], ["iops"]))) == 1
+    assert list(ranking_notes(mixed, ["c7a"], ["latency_p99"])) == []
+    once = {host: {"1": own["1"]} for host, own in groups["c7i"].items()}
+    incomplete = replace(mixed, metrics=(replace(one, groups={**groups, "c7i": once}),))
+    (note,) = [note for note in ranking_notes(incomplete, ["c7i", "m7g"], ["iops"]) if f"{len(once)} instances" in note]
+    assert "m7g" not in note
+    (note,) = mixed.moment_notes()
+    assert replace(levels, moments=moments).moment_text in note
+
+
+def test_studies_of_one_session_are_noted_beside_others_only(workstation: Workstation) -> None:
+    study = copied_study(workstation).id
+    found = workstation.fleet_results(study)
+    assert list(found.moment_notes()) == []
+    groups = {
+        group: {host: {"1": own["1"]} for host, own in hosts.items() if "1" in own}
+        for group, hosts in found.metrics[0].groups.items()
+    }
+    once = replace(found, metrics=(replace(found.metrics[0], groups=groups),))
+    (note,) = once.moment_notes()
+    assert study in note
+    assert workstation.moment_notes([f"fleet:{study}:c7i", f"fleet:{study}:c7a"]) == []
 
 
 def test_only_a_lemon_has_a_ticket(workstation: Workstation, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -82,6 +82,16 @@ def test_one_session_and_unread_facts_are_named_as_not_checked() -> None:
     assert "Differs: no fact" in lemon_ticket(one, {}, [])
 
 
+def test_a_verdict_in_doubt_is_in_the_ticket_and_its_cause_is_the_first_thing_to_do() -> None:
+    one = find_lemons([fleet_of(np.random.default_rng(1), SimulatedFleet(), {2: 0.5})]).lemons
+    lines = lemon_ticket(one, {}, [], {"cpu": "doubtful: Host is busy"}).splitlines()
+    assert any(line.startswith("Verdict: cpu ") and line.endswith("doubtful: Host is busy") for line in lines)
+    first, *rest = [line for line in lines if line.startswith("To do: ")]
+    assert "doubt" in first
+    assert len(rest) == 2
+    assert not any(line.startswith("Verdict") for line in ticket().splitlines())
+
+
 def test_markdown_is_escaped_and_long_lists_are_cut() -> None:
     one = find_lemons([fleet_of(np.random.default_rng(1), SimulatedFleet(), {2: 0.5})]).lemons
     many = {f"a{number}": "*<b>\x1b[2J" for number in range(MOST_ATTRIBUTES + 3)}

@@ -9,11 +9,12 @@ import pytest
 from app.comparison.power import NestedVariance, SampleDesign
 from app.comparison.variance import VarianceComponent, components_of
 from app.fleet.levels import fleet_levels
-from app.fleet.planner import FleetCost, FleetGoal, FleetRequest, half_width, plan_text, propose_fleet
-from app.fleet.study import FleetError
+from app.fleet.planner import AT_UPPER_LIMITS, FleetCost, FleetGoal, FleetRequest, half_width, plan_text, propose_fleet
+from app.fleet.proposals import Proposals
+from app.fleet.study import FleetError, FleetMetric
 from app.ranking.candidates import Price
 from app.sample_size.designs import DesignLimits, Effort, NoiseEstimate
-from tests.simulation.fleets import SimulatedFleet, fleet_of
+from tests.simulation.fleets import RATE, SimulatedFleet, fleet_of
 
 COMPONENTS = fleet_levels(
     fleet_of(np.random.default_rng(1), SimulatedFleet(3, 10, 3, 3, trial=0.02, session=0.02))
@@ -64,6 +65,40 @@ def test_a_difference_needs_a_design_that_shows_it_with_the_power() -> None:
     )
     assert wide.design.hosts < narrow.design.hosts
     assert narrow.shown <= 0.05
+
+
+def test_moments_are_in_the_half_width_and_not_in_a_difference() -> None:
+    noise, design = NestedVariance(4e-4, 1e-4, 9e-4), SampleDesign(4, 2, 5)
+    error = math.sqrt(9e-4 / 4 + 1e-4 / 8 + 4e-4 / 40 + 6e-4 / 2)
+    assert half_width(noise, design, 6e-4) == pytest.approx(math.expm1(3.182446 * error), rel=1e-5)
+    shared = replace(REQUEST, moments=4e-4)
+    assert propose_fleet(COMPONENTS, shared, COST)[0].design.sessions > 1
+    difference = replace(REQUEST, goal=FleetGoal.DIFFERENCE, wanted=0.05)
+    with_moments, without = (propose_fleet(COMPONENTS, replace(difference, moments=one), COST) for one in (4e-4, 0.0))
+    assert with_moments == without
+
+
+def test_identical_values_are_refused() -> None:
+    same: dict[str, dict[str, dict[str, list[float]]]]
+    same = {"a": {f"a{host}": {"1": [5.0] * 3} for host in range(4)}}
+    with pytest.raises(FleetError):
+        propose_fleet(fleet_levels(FleetMetric("cpu", RATE, (), same)).components, REQUEST, COST)
+
+
+def test_a_design_states_what_it_shows_at_the_upper_limits() -> None:
+    (one, *_) = propose_fleet(COMPONENTS, replace(REQUEST, wanted=0.05), COST)
+    text = plan_text(one, REQUEST, COST)
+    assert AT_UPPER_LIMITS in text
+    assert "1 session x" in text
+
+
+def test_the_notes_name_power_moments_and_outliers() -> None:
+    one = fleet_of(np.random.default_rng(1), SimulatedFleet())
+    shared = Proposals(one, replace(REQUEST, moments=9e-4), COST, ())
+    assert any("3 %" in line for line in shared.notes)
+    assert len(Proposals(one, REQUEST, COST, (), "x").notes) == len(Proposals(one, REQUEST, COST, ()).notes) + 1
+    (power,) = Proposals(one, replace(REQUEST, goal=FleetGoal.DIFFERENCE), COST, ()).notes
+    assert "80 %" in power
 
 
 def test_without_a_price_the_least_hours_are_first() -> None:

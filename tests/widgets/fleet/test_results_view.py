@@ -27,6 +27,7 @@ from widgets import jobs
 from widgets.fleet.changes_pane import CHOOSE, NONE_EARLIER, ChangesPane
 from widgets.fleet.fleet_page import FleetPage
 from widgets.fleet.hosts_question import HostsQuestion
+from widgets.fleet.next_study_pane import NO_DESIGN
 from widgets.fleet.results_tables import departures_of
 from widgets.fleet.study_dialog import StudyDialog
 from widgets.library.library_page import LibraryPage
@@ -159,7 +160,7 @@ def test_a_moment_that_all_hosts_share_is_below_the_variance(page: FleetPage) ->
     found = fleet_levels(replace(one, groups=slow))
     page.results._show_levels(found)
     assert "2" in {moment.session for moment in found.shared_moments}
-    wanted = [moment.text.lower() for moment in found.shared_moments]
+    wanted = [text.lower() for text in found.moment_lines]
     assert page.results.moments.text().lower().splitlines() == wanted
 
 
@@ -282,12 +283,26 @@ def test_the_next_study_has_the_sessions_and_trials_of_a_design(qtbot: QtBot, pa
     qtbot.waitUntil(lambda: not jobs.running())
 
 
+def test_a_design_of_more_instances_than_a_group_has_names_the_group(qtbot: QtBot, page: FleetPage) -> None:
+    pane = page.results.next_study
+    pane.wanted.setValue(10.0)
+    brought(qtbot, page, pane)
+    fewest = 12
+    large = next(row for row, one in enumerate(pane.table.content.shown) if one.design.hosts > fewest)
+    small = next((row for row, one in enumerate(pane.table.content.shown) if one.design.hosts <= fewest), None)
+    pane.table.selectRow(large)
+    assert f"c7i has {fewest}" in pane.begin.toolTip()
+    if small is not None:
+        pane.table.selectRow(small)
+        assert "c7i" not in pane.begin.toolTip()
+
+
 def test_a_goal_out_of_reach_says_so_and_offers_nothing(qtbot: QtBot, page: FleetPage) -> None:
     pane = page.results.next_study
     brought(qtbot, page, pane)
     pane.wanted.setValue(0.01)
     pane.most.setValue(3)
-    qtbot.waitUntil(lambda: pane.none.text() == "No design with at most 3 instances of each type reaches it.")
+    qtbot.waitUntil(lambda: pane.none.text().startswith(NO_DESIGN.format(3)))
     assert pane.table.isHidden()
     assert not pane.begin.isEnabled()
 
