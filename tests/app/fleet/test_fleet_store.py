@@ -499,6 +499,31 @@ def test_a_replaced_host_is_not_measured_beside_the_new_one(store: Store) -> Non
     assert f"benchwright attach {RUN} --stop" in store.host_runs_of(study.id)[2].reason
 
 
+def test_a_replaced_host_waits_no_more_and_is_not_replaced_again(store: Store) -> None:
+    study = begun(store, 2)
+    skipped = store.skip_host_runs(study.id, ["a1"])
+    store.add_fleet_hosts(study.id, [FleetHost("a3", "a")], "a1")
+    assert store.unskip_host_runs(study.id, skipped) == []
+    store.skip_host_runs(study.id, ["a2"])
+    with pytest.raises(StoreError, match="a1 was replaced by a3"):
+        store.retry_host_runs(study.id, ["a1"], [S])
+    with pytest.raises(StoreError, match="a1 was replaced by a3"):
+        store.add_fleet_hosts(study.id, [FleetHost("a4", "a")], "a1")
+    assert states(store, study) == [S, S, W]
+
+
+def test_skipping_is_undone_until_the_study_is_ended(store: Store) -> None:
+    study = begun(store, 2)
+    skipped = store.skip_host_runs(study.id, ["a1", "a2"])
+    assert store.find_fleet_study(study.id).ended is not None
+    assert len(store.unskip_host_runs(study.id, skipped)) == 2
+    assert store.find_fleet_study(study.id).ended is None
+    skipped = store.skip_host_runs(study.id, ["a1"])
+    store.end_fleet_study(study.id)
+    assert store.unskip_host_runs(study.id, skipped) == []
+    assert store.find_fleet_study(study.id).ended is not None
+
+
 def test_a_study_of_pairs_takes_no_host(store: Store) -> None:
     plan = fleet_plan(numbered(2), short_plan(replace(NETWORK, peer="gate")))
     study = store.begin_fleet_study(plan, by_workers=False)
