@@ -12,7 +12,7 @@ from app.comparison.variance import VarianceComponent
 from app.comparison.verdicts import FEWEST, Level
 from app.fleet.study import FleetError
 from app.sample_size.designs import DesignLimits, Effort, NoiseEstimate
-from suites.quantities import exact_share_text
+from suites.quantities import count_text, exact_share_text
 
 LEAST_TRIALS = 3
 """Fewest trials of a session: with three, the median leaves out an outlier."""
@@ -102,14 +102,10 @@ def propose_fleet(components: Sequence[VarianceComponent], request: FleetRequest
     noise, limits = NoiseEstimate.of(components), request.limits
     shown = _measure(request)
     most = 1 if session.variance is None else limits.sessions
-    found = []
-    for hosts in range(FEWEST[Level.HOST], limits.hosts + 1):
-        designs = [
-            design for sessions in range(1, most + 1)
-            if (design := _fewest_trials(SampleDesign(hosts, sessions, 1), noise.found, request)) is not None
-        ]  # fmt: skip
-        if designs:
-            found.append(min(designs, key=cost.amount))
+    found = [
+        min(designs, key=cost.amount) for hosts in range(FEWEST[Level.HOST], limits.hosts + 1)
+        if (designs := _sufficient(hosts, most, noise.found, request))
+    ]  # fmt: skip
     found.sort(key=lambda design: (cost.amount(design), design.hosts))
     return [_planned(design, noise, request, cost, shown) for design in found]
 
@@ -122,6 +118,21 @@ def _measure(request: FleetRequest) -> _Measure:
     if request.goal is FleetGoal.HALF_WIDTH:
         return half_width
     return lambda noise, design: least_detectable(noise, design, request.test)
+
+
+def _sufficient(hosts: int, most: int, noise: NestedVariance, request: FleetRequest) -> list[SampleDesign]:
+    """Return the designs of so many hosts that reach the goal, with the fewest trials for 1 to `most` sessions.
+
+    Those with more sessions than one that needs only the least trials cost more, and are left out.
+    """
+    found = []
+    for sessions in range(1, most + 1):
+        design = _fewest_trials(SampleDesign(hosts, sessions, 1), noise, request)
+        if design is not None:
+            found.append(design)
+            if design.trials <= LEAST_TRIALS:
+                break
+    return found
 
 
 def _fewest_trials(design: SampleDesign, noise: NestedVariance, request: FleetRequest) -> SampleDesign | None:
@@ -148,6 +159,7 @@ def _planned(
 def plan_text(one: FleetDesign, request: FleetRequest, cost: FleetCost) -> str:
     """Return a design as a line: ``8 instances x 2 sessions x 3 trials of each type: half width 2 %, 4 h, 2 USD``."""
     design, price = one.design, cost.effort.price
-    counts = f"{design.hosts} instances x {design.sessions} sessions x {design.trials} trials"
+    units = (design.hosts, "instance"), (design.sessions, "session"), (design.trials, "trial")
+    counts = " x ".join(count_text(*each) for each in units)
     amount = "" if one.cost is None or price is None else f", {one.cost:.2f} {price.currency}".rstrip()
     return f"{counts} of each type: {request.goal} {exact_share_text(round(one.shown, 4))}, {one.hours:.3g} h{amount}"

@@ -15,6 +15,7 @@ from pytestqt.qtbot import QtBot
 from app.comparison.variance import GROUP, RUN
 from app.fleet.changes import NOT_COMMON
 from app.fleet.levels import fleet_levels
+from app.fleet.planner import FleetGoal
 from app.fleet.results import PAIRED
 from app.fleet.sameness import sameness_of
 from app.fleet_study import FleetStudy
@@ -279,6 +280,35 @@ def test_the_next_study_has_the_sessions_and_trials_of_a_design(qtbot: QtBot, pa
     assert (draft.sessions, draft.plan.repetition.trials) == (chosen.sessions, chosen.trials)
     assert draft.words.split()[0] == f"c7i:={','.join(f'c7i-{at:02}' for at in range(1, chosen.hosts + 1))}"
     dialog.reject()
+    qtbot.waitUntil(lambda: not jobs.running())
+
+
+def test_the_designs_of_another_goal_are_not_offered(qtbot: QtBot, page: FleetPage) -> None:
+    pane = page.results.next_study
+    pane.wanted.setValue(10.0)
+    brought(qtbot, page, pane)
+    qtbot.waitUntil(pane.begin.isEnabled)
+    pane.goal.setCurrentIndex(1)
+    pane.goal.activated.emit(1)
+    assert not pane.begin.isEnabled()
+    assert pane.table.isHidden()
+    assert pane.none.isVisible()
+    qtbot.waitUntil(pane.begin.isEnabled)
+    assert pane.proposals is not None
+    assert pane.proposals.request.goal is FleetGoal.DIFFERENCE
+
+
+def test_groups_with_fewer_hosts_than_a_design_are_named(qtbot: QtBot, page: FleetPage) -> None:
+    pane = page.results.next_study
+    brought(qtbot, page, pane)
+    pane.most.setValue(100)
+    pane.wanted.setValue(1.0)
+    qtbot.waitUntil(pane.begin.isEnabled)
+    row = next(at for at, one in enumerate(pane.table.content.shown) if one.design.hosts > 12)
+    pane.table.selectRow(row)
+    assert pane.short.text().startswith("c7i has 12 hosts")
+    pane.wanted.setValue(10.0)
+    assert not pane.short.text()
     qtbot.waitUntil(lambda: not jobs.running())
 
 
