@@ -44,7 +44,7 @@ class HostsQuestion(QuestionDialog):
         self.words.setFocus()
 
     def _edited(self) -> None:
-        self.hosts = ()
+        self.hosts, self._job = (), None  # what is found by earlier words is dropped
         self.accept_button.setEnabled(False)
         self._settle.start()
 
@@ -53,7 +53,10 @@ class HostsQuestion(QuestionDialog):
         self.found.clear()
         if words:
             job = self._job = BackgroundJob(lambda: workstation.fleet_hosts(words), self)
-            job.start(lambda hosts: self._show(hosts) if job is self._job else None, self._show_fault)
+            job.start(
+                lambda hosts: self._show(hosts) if job is self._job else None,
+                lambda fault: self._show_fault(fault) if job is self._job else None,
+            )
 
     def _show(self, hosts: Sequence[FleetHost]) -> None:
         if self._replaced and len(hosts) != 1:

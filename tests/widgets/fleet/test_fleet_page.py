@@ -1,6 +1,7 @@
 """The page Fleet: the board of a study, its filter, and what the user changes."""
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
 import pytest
@@ -10,7 +11,7 @@ from PySide6.QtWidgets import QDialog, QPushButton
 from pytestqt.modeltest import ModelTester
 from pytestqt.qtbot import QtBot
 
-from app.fleet_study import FleetStudy, HostRunState
+from app.fleet_study import FleetHost, FleetStudy, HostRunState
 from app.hosts.hosts import HostEntry
 from app.questions import RefusingAsker
 from app.services import Workstation
@@ -189,6 +190,35 @@ def test_unknown_hosts_cannot_be_added(qtbot: QtBot, page: FleetPage) -> None:
     qtbot.waitUntil(lambda: bool(question.found.label.text()))
     assert not question.accept_button.isEnabled()
     question.reject()
+
+
+def test_a_host_that_was_found_by_an_earlier_name_replaces_nothing(
+    qtbot: QtBot, page: FleetPage, workstation: Workstation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workstation.save_hosts(*(HostEntry(name, host_name="127.0.0.1", port=1) for name in ("spare-1", "spare-10")))
+    asked, read = threading.Event(), threading.Event()
+    found = workstation.fleet_hosts
+
+    def late(words: Sequence[str]) -> Sequence[FleetHost]:
+        hosts = found(words)
+        asked.set()
+        assert read.wait(10)
+        return hosts
+
+    monkeypatch.setattr(workstation, "fleet_hosts", late)
+    page.board.table.select((BROKEN, "m7g"))
+    page.actions_of_fleet.replace.trigger()
+    question = opened_question(page, HostsQuestion)
+    question.words.setText("spare-1")
+    qtbot.waitUntil(asked.is_set)
+    question.words.setText("spare-10")
+    read.set()
+    qtbot.waitUntil(lambda: not jobs.running())
+    assert not question.accept_button.isEnabled()
+    qtbot.waitUntil(question.accept_button.isEnabled)
+    assert [host.name for host in question.hosts] == ["spare-10"]
+    question.reject()
+    qtbot.waitUntil(lambda: not jobs.running())
 
 
 def test_enter_opens_the_run_of_a_host(qtbot: QtBot, page: FleetPage) -> None:

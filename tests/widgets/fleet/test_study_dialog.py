@@ -1,11 +1,13 @@
 """The dialog of a new study: hosts and estimate as they are entered, faults as messages, nothing lost."""
 
+import threading
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.fleet_study import FleetStudy, HostOrder
+from app.fleet_study import FleetHost, FleetStudy, HostOrder
 from app.hosts.hosts import HostEntry
 from app.plans.plan import Plan, make_step
 from app.services import Workstation
@@ -47,6 +49,31 @@ def test_groups_and_estimate_are_shown_while_hosts_are_entered(qtbot: QtBot, dia
     assert dialog.form.groups.text() == "web-*: 2 hosts (web-1, web-2)\nhosts: 1 host (db-1)"
     assert dialog.estimate.text().startswith("3 hosts, 3 host-runs")
     assert dialog.start_button.isEnabled()
+
+
+def test_a_preview_of_earlier_hosts_starts_nothing(
+    qtbot: QtBot, dialog: StudyDialog, workstation: Workstation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, read = threading.Event(), threading.Event()
+    found = workstation.fleet_hosts
+
+    def late(words: Sequence[str]) -> Sequence[FleetHost]:
+        hosts = found(words)
+        asked.set()
+        assert read.wait(10)
+        return hosts
+
+    monkeypatch.setattr(workstation, "fleet_hosts", late)
+    dialog.form.words.setText("web-1")
+    qtbot.waitUntil(asked.is_set)
+    dialog.form.words.setText("web-2")
+    read.set()
+    qtbot.waitUntil(lambda: not jobs.running())
+    assert not dialog.start_button.isEnabled()
+    settle(qtbot, dialog)
+    assert dialog.preview is not None
+    assert dialog.preview.plan is not None
+    assert [host.name for host in dialog.preview.plan.hosts] == ["web-2"]
 
 
 @pytest.mark.parametrize(("words", "every"), [("mail-*", "1 d"), ("web-* web-1", "1 d"), ("web-*", "sometimes")])
