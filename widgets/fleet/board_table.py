@@ -27,7 +27,8 @@ class _BoardDelegate(RowDelegate):
     def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:
         """Remove the text of a cell that is drawn."""
         super().initStyleOption(option, index)
-        if self._table.column_at(index) == SESSIONS:
+        column = self._table.column_at(index)
+        if column == SESSIONS or (column == VALUES and index.data(ROW).values):
             option.text = ""
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:

@@ -94,14 +94,19 @@ def shown_host_run(row: BoardRow) -> HostRun:
 
 def state_text(row: BoardRow) -> str:
     """Return what a host does, or why not."""
+    return "; ".join((*row.unknown_suites, _state_text(row)))
+
+
+def _state_text(row: BoardRow) -> str:
     current = shown_host_run(row)
-    if current.state is HostRunState.RUNNING:
-        return _trials_text(row)
-    if current.state is HostRunState.READY:
-        return "waits for a worker"
-    if current.state is HostRunState.WAITING:
-        return _waiting_text(current)
-    return ": ".join(filter(None, (current.state.value, current.reason)))
+    if current.state.active:
+        return row.worker_awaited or _trials_text(row)
+    return _waiting_text(current) if current.state is HostRunState.WAITING else _ended_text(current)
+
+
+def _ended_text(one: HostRun) -> str:
+    """Return a state with its reason, unless that is the state: ``failed: Connection refused``, ``skipped``."""
+    return ": ".join(dict.fromkeys(filter(None, (one.state.value, one.reason))))
 
 
 def host_text(row: BoardRow) -> str:
@@ -134,7 +139,7 @@ def session_text(one: HostRun) -> str:
     """Return the state of a host-run in a line: ``session 2: failed, 3 attempts: Connection refused``."""
     attempts = f", {count_text(one.attempts, 'attempt')}" if one.attempts > 1 else ""
     due = f", from {local_moment(one.due)[:16]}" if one.state is HostRunState.WAITING and one.due else ""
-    reason = f": {one.reason}" if one.reason else ""
+    reason = f": {one.reason}" if one.reason not in {"", one.state.value} else ""
     return f"session {one.session}: {one.state.value}{attempts}{due}{reason}"
 
 

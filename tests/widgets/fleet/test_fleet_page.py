@@ -15,7 +15,7 @@ from app.fleet_study import FleetHost, FleetStudy, HostRunState
 from app.hosts.hosts import HostEntry
 from app.questions import RefusingAsker
 from app.services import Workstation
-from tests.widgets.fleet_studies import BROKEN, FAST, SLOW, copied_study
+from tests.widgets.fleet_studies import BROKEN, FAST, SLOW, begin, copied_study, fleet_plan
 from widgets import jobs
 from widgets.fleet.fleet_page import FleetPage
 from widgets.fleet.hosts_question import HostsQuestion
@@ -129,6 +129,17 @@ def test_a_refresh_keeps_the_selection_and_replaces_only_changed_rows(
     assert [name for name in after if after[name] is not before[name]] == ["c7i-05"]
     assert not resets
     assert [row.title for row in table.chosen()] == [SLOW]
+
+
+@pytest.mark.parametrize(("elapsed", "known"), [(0.0, True), (1e6, False)])
+def test_a_study_that_takes_longer_than_estimated_has_no_end(
+    qtbot: QtBot, page: FleetPage, workstation: Workstation, monkeypatch: pytest.MonkeyPatch, elapsed: float, known: bool
+) -> None:
+    monkeypatch.setattr("widgets.fleet.board_feed.seconds_since", lambda _moment: elapsed)
+    new = begin(workstation, fleet_plan(3))
+    with qtbot.waitSignal(page.feed.read) as read:
+        page.feed.show(new.id)
+    assert (read.args[0].head.remaining is not None) is known
 
 
 def test_skipping_is_undone(qtbot: QtBot, page: FleetPage, workstation: Workstation, study: FleetStudy) -> None:
