@@ -149,7 +149,8 @@ class NextStudyPane(ReadPane):
             return
         study, wanted = self._chosen[0].study.plan, design.design
         repetition = replace(study.plan.repetition, policy=Policy.FIXED, trials=wanted.trials, sessions=wanted.sessions)
-        words = [f"{group}:={','.join(hosts[: wanted.hosts])}" for group, hosts in study.groups.items()]
+        groups = {"-".join(group.split()): hosts[: wanted.hosts] for group, hosts in study.groups.items()}
+        words = [f"{group}:={','.join(hosts)}" for group, hosts in groups.items()]
         self.study_requested.emit(replace(study.plan, repetition=repetition), " ".join(words))
 
     def _connect(self) -> None:
