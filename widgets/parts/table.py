@@ -24,6 +24,9 @@ from widgets.theme import SPACE
 MEASURED = 100
 """Rows whose texts are measured for the width of a column."""
 
+COUNTED = 2000
+"""Rows among which the text with the most characters is measured, too, in a column whose texts are whole."""
+
 
 class RowDelegate(QStyledItemDelegate):
     """Draws the current cell like the others of its row, and a selected cell in the colour of its text."""
@@ -300,9 +303,11 @@ class Table(QTableView, Generic[RowT]):
 
     def _longest_width(self, number: int) -> int:
         """Return the width of the longest text of a column, for figures, which are not cut; of many rows some count."""
-        shown, text = self.content.shown, self.content.columns[number].text
-        sampled, advance = range(0, len(shown), 1 + len(shown) // MEASURED), self.fontMetrics().horizontalAdvance
-        rows = [row for row in sampled if not self.content.index(row, 0).data(HEADING)]
+        shown, column, advance = self.content.shown, self.content.columns[number], self.fontMetrics().horizontalAdvance
+        text, sampled = column.text, range(0, len(shown), 1 + len(shown) // MEASURED)
+        counted = range(0, len(shown), 1 + len(shown) // COUNTED) if column.whole and len(sampled) < len(shown) else ()
+        most = sorted(counted, key=lambda row: len(text(shown[row])))[-1:]
+        rows = [row for row in (*sampled, *most) if not self.content.index(row, 0).data(HEADING)]
         longest = max(rows, key=lambda row: advance(text(shown[row])), default=-1)
         return self.sizeHintForIndex(self.content.index(longest, number)).width()
 

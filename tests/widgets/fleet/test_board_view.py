@@ -57,6 +57,15 @@ def test_a_study_without_values_shows_its_states(view: BoardView, state: HostRun
     assert not view.figure.isEnabled()
 
 
+def test_a_long_name_has_room_among_many_hosts(view: BoardView) -> None:
+    view.resize(1500, 420)
+    widths = []
+    for count in (10, 200):
+        view.show_reading(reading_of(made_board(count)), own=True)
+        widths.append(view.table.columnWidth(column(view, "Host")))
+    assert widths[1] == widths[0] > view.table.scaled(150)
+
+
 def test_hosts_of_a_slow_group_keep_their_digits(view: BoardView) -> None:
     board = made_board(12)
     slow = [replace(row, group="hdd", values=(181.3, 181.3), value=181.3) for row in board.rows[:3]]
