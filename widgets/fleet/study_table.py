@@ -39,10 +39,11 @@ def _progress(study: FleetStudy) -> str:
 
 COLUMNS: tuple[TableColumn[FleetStudy], ...] = (
     TableColumn("Study", lambda study: study.name, mark=_mark, more=_tip, stretch=True, least=110),
-    TableColumn("State", study_state, more=_tip, tone="muted", width=110, hide_order=2),
+    TableColumn("State", study_state, more=_tip, tone="muted", width=110, hide_order=1),
     TableColumn("Begun", lambda study: local_moment(study.created)[5:16], more=_tip, tone="muted", width=84,
-                hide_order=1),
-    TableColumn("Over", _progress, align=RIGHT, more=_tip, width=64, tip="Host-runs that are over, of all"),
+                hide_order=3),
+    TableColumn("Over", _progress, align=RIGHT, more=_tip, width=64, hide_order=2,
+                tip="Host-runs that are over, of all"),
 )  # fmt: skip
 
 
