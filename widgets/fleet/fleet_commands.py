@@ -118,7 +118,7 @@ class FleetCommands(QObject):
     def _add_hosts(self) -> None:
         if (study := self._study) is not None:
             add = self._workstation.add_fleet_hosts
-            question = HostsQuestion(self._workstation, self._page)
+            question = HostsQuestion(self._workstation, self._page, study)
             question.accepted.connect(lambda: self._change(lambda: add(study.id, question.hosts), self._continue))
             opened(question)
 
@@ -127,7 +127,7 @@ class FleetCommands(QObject):
         if study is None or len(names) != 1:
             return
         replace_host, old = self._workstation.replace_fleet_host, names[0]
-        question = HostsQuestion(self._workstation, self._page, old)
+        question = HostsQuestion(self._workstation, self._page, study, old)
         question.accepted.connect(
             lambda: self._change(lambda: replace_host(study.id, old, question.hosts[0].name), self._continue)
         )

@@ -15,6 +15,7 @@ from app.fleet_study import FleetHost, FleetStudy, HostRunState
 from app.hosts.hosts import HostEntry
 from app.questions import RefusingAsker
 from app.services import Workstation
+from suites.errors import BenchwrightError
 from tests.widgets.fleet_studies import BROKEN, FAST, SLOW, begin, copied_study, fleet_plan
 from widgets import jobs
 from widgets.fleet.fleet_page import FleetPage
@@ -131,15 +132,18 @@ def test_a_refresh_keeps_the_selection_and_replaces_only_changed_rows(
     assert [row.title for row in table.chosen()] == [SLOW]
 
 
-@pytest.mark.parametrize(("elapsed", "known"), [(0.0, True), (1e6, False)])
 def test_a_study_that_takes_longer_than_estimated_has_no_end(
-    qtbot: QtBot, page: FleetPage, workstation: Workstation, monkeypatch: pytest.MonkeyPatch, elapsed: float, known: bool
+    qtbot: QtBot, page: FleetPage, workstation: Workstation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("widgets.fleet.board_feed.seconds_since", lambda _moment: elapsed)
     new = begin(workstation, fleet_plan(3))
-    with qtbot.waitSignal(page.feed.read) as read:
-        page.feed.show(new.id)
-    assert (read.args[0].head.remaining is not None) is known
+    known = []
+    for elapsed in (0.0, 1e6):
+        monkeypatch.setattr("widgets.fleet.board_feed.seconds_since", lambda _moment, elapsed=elapsed: elapsed)
+        with qtbot.waitSignal(page.feed.read, check_params_cb=lambda read: read.board.study.id == new.id) as read:
+            page.feed.show(new.id)
+        known.append(read.args[0].head.remaining is not None)
+        qtbot.waitUntil(lambda: not jobs.running())
+    assert known == [True, False]
 
 
 def test_skipping_is_undone(qtbot: QtBot, page: FleetPage, workstation: Workstation, study: FleetStudy) -> None:
@@ -192,6 +196,46 @@ def test_a_retry_leaves_the_study_to_the_process_that_runs_it(
     qtbot.waitUntil(lambda: not jobs.running())
     assert not workstation.fleet_study(study.id).counts.get(HostRunState.FAILED)
     assert not page.runs.running
+
+
+def test_only_hosts_that_the_study_lacks_are_added(qtbot: QtBot, page: FleetPage, workstation: Workstation) -> None:
+    entries = [HostEntry(f"c7i-{at:02}", host_name="127.0.0.1", port=1) for at in range(1, HOSTS // 3 + 3)]
+    workstation.save_hosts(*entries)
+    page.actions_of_fleet.add.trigger()
+    question = opened_question(page, HostsQuestion)
+    for words, added, hint in (
+        ("c7i:=c7i-*", ["c7i-13", "c7i-14"], ""),
+        ("c7i-13", ["c7i-13"], "c7i:=c7i-13"),
+        ("c7i-01", [], ""),
+    ):
+        question.words.setText(words)
+        qtbot.waitUntil(lambda: bool(question.found.label.text()) and not question._settle.isActive())
+        qtbot.waitUntil(lambda: not jobs.running())
+        assert [host.name for host in question.hosts] == added
+        assert question.accept_button.isEnabled() is bool(added)
+        assert hint in question.found.label.text()
+        assert "c7i-01" in question.found.label.text() or words == "c7i-13"
+    question.reject()
+
+
+def test_an_error_of_a_read_is_gone_after_the_next_one(
+    qtbot: QtBot, page: FleetPage, workstation: Workstation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_args: object) -> None:
+        raise BenchwrightError("The library is busy.", "Try again.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(workstation, "fleet_board", fail)
+        page.feed.refresh()
+        qtbot.waitUntil(page.notice.isVisible)
+    refreshed(qtbot, page)
+    assert not page.notice.isVisible()
+    page.commands.failed.emit(BenchwrightError("Not skipped.", ""))
+    refreshed(qtbot, page)
+    assert page.notice.isVisible()  # of what the user did
+    page.actions_of_fleet.pause.trigger()
+    assert not page.notice.isVisible()
+    qtbot.waitUntil(lambda: not jobs.running())
 
 
 def test_unknown_hosts_cannot_be_added(qtbot: QtBot, page: FleetPage) -> None:
