@@ -2,7 +2,7 @@
 
 import statistics
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from PySide6.QtGui import QIcon
@@ -90,13 +90,15 @@ def _edges(values: list[float]) -> tuple[float, float]:
     return low - margin, high + margin
 
 
-def board_columns(board: Board | None, scaled: BoardScale) -> tuple[TableColumn[BoardRow], ...]:
-    """Return the columns of a board; without one, of an empty table."""
+def board_columns(
+    board: Board | None, scaled: BoardScale, stopping: Collection[int] = ()
+) -> tuple[TableColumn[BoardRow], ...]:
+    """Return the columns of a board; without one, of an empty table. `stopping` is as in state_text()."""
     sessions = 1 if board is None else board.study.plan.sessions
-    return (*_host_columns(sessions), *_value_columns(board, scaled), _FINDING)
+    return (*_host_columns(sessions, stopping), *_value_columns(board, scaled), _FINDING)
 
 
-def _host_columns(sessions: int) -> tuple[TableColumn[BoardRow], ...]:
+def _host_columns(sessions: int, stopping: Collection[int]) -> tuple[TableColumn[BoardRow], ...]:
     """Return the columns of a host and what it does."""
     return (
         TableColumn(
@@ -113,7 +115,10 @@ def _host_columns(sessions: int) -> tuple[TableColumn[BoardRow], ...]:
             width=max(70, MARK * min(sessions, MOST_MARKS) + 12),
             tip="A mark for each session: done, running, waiting, failed, skipped",
         ),
-        TableColumn("State", state_text, mark=_state_mark, key=_state_key, stretch=True, least=120, topic="fleet"),
+        TableColumn(
+            "State", lambda row: state_text(row, stopping), mark=_state_mark, key=_state_key, stretch=True, least=120,
+            topic="fleet",
+        ),
     )  # fmt: skip
 
 

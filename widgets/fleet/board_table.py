@@ -88,6 +88,9 @@ class BoardTable(Table[BoardRow]):
     def __init__(self) -> None:
         self.board: Board | None = None
         self.scale = BoardScale()
+        self.stopping = frozenset[int]()
+        """Numbers of the host-runs that were asked to stop."""
+
         super().__init__(
             "Hosts of the study",
             TableModel(board_columns(None, self.scale), searched=searched_text),
@@ -111,12 +114,19 @@ class BoardTable(Table[BoardRow]):
         kept = [(row.title, row.group) for row in self.content.rows] == [(row.title, row.group) for row in board.rows]
         changed = [(old, new) for old, new in zip(self.content.rows, board.rows, strict=False) if old != new]
         if not (same and kept) or self.filtered or self.content.sorted_by or len(changed) > MOST_REPLACED:
-            self.show_rows(board.rows, board_columns(board, self.scale))
+            self.show_rows(board.rows, board_columns(board, self.scale, self.stopping))
             return
-        self.content.columns = board_columns(board, self.scale)
+        self.content.columns = board_columns(board, self.scale, self.stopping)
         for old, new in changed:
             self.content.replace_row(old, new)
         if self.scale != scale_before:
+            self.content.refresh()
+
+    def show_stopping(self, numbers: frozenset[int]) -> None:
+        """Show which host-runs were asked to stop and have not ended."""
+        if numbers != self.stopping:
+            self.stopping = numbers
+            self.content.columns = board_columns(self.board, self.scale, numbers)
             self.content.refresh()
 
     @property

@@ -1,6 +1,6 @@
 """Texts of the board of a study. No Qt."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -92,14 +92,16 @@ def shown_host_run(row: BoardRow) -> HostRun:
     return failed[-1] if failed else waiting[0] if waiting else row.current
 
 
-def state_text(row: BoardRow) -> str:
-    """Return what a host does, or why not."""
-    return "; ".join((*row.unknown_suites, _state_text(row)))
+def state_text(row: BoardRow, stopping: Collection[int] = ()) -> str:
+    """Return what a host does, or why not; `stopping` are the numbers of the host-runs that were asked to stop."""
+    return "; ".join((*row.unknown_suites, _state_text(row, stopping)))
 
 
-def _state_text(row: BoardRow) -> str:
+def _state_text(row: BoardRow, stopping: Collection[int]) -> str:
     current = shown_host_run(row)
     if current.state.active:
+        if current.number in stopping:
+            return "stopping"
         return row.worker_awaited or _trials_text(row)
     return _waiting_text(current) if current.state is HostRunState.WAITING else _ended_text(current)
 
@@ -109,9 +111,9 @@ def _ended_text(one: HostRun) -> str:
     return ": ".join(dict.fromkeys(filter(None, (one.state.value, one.reason))))
 
 
-def host_text(row: BoardRow) -> str:
+def host_text(row: BoardRow, stopping: Collection[int] = ()) -> str:
     """Return a host with what it does, or why not, and its most severe finding."""
-    return " · ".join(filter(None, (row.title, state_text(row), row.finding)))
+    return " · ".join(filter(None, (row.title, state_text(row, stopping), row.finding)))
 
 
 def _trials_text(row: BoardRow) -> str:

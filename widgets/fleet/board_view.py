@@ -62,6 +62,11 @@ class BoardView(QWidget):
         self._show_found()
         self._show_chosen()
 
+    def show_stopping(self, numbers: frozenset[int]) -> None:
+        """Show which host-runs were asked to stop and have not ended."""
+        self.table.show_stopping(numbers)
+        self._show_chosen()
+
     def show_head(self, head: BoardHead) -> None:
         """Show how far the study is."""
         self.head, study = head, head.study
@@ -110,7 +115,7 @@ class BoardView(QWidget):
     def _show_chosen(self) -> None:
         """Show what the table cuts of the selected host: its name, its state with the reason, its finding."""
         row = self.table.current()
-        self.chosen.set_text("" if row is None else host_text(row))
+        self.chosen.set_text("" if row is None else host_text(row, self.table.stopping))
 
     def _arrange(self, actions: FleetActions) -> None:
         menu = QMenu(self, toolTipsVisible=True)

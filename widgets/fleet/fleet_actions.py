@@ -68,7 +68,7 @@ class FleetActions(QObject):
         offer(self.stop, own and not stopping, "Stop or detach the hosts under way", elsewhere)
         failed = study.counts.get(HostRunState.FAILED, 0) > 0
         offer(self.retry_failed, failed, "Run every failed host again", "No host has failed")
-        offer(self.add, True, "Measure more hosts in the sessions that are not over", "")
+        offer(self.add, True, "Measure more hosts in the sessions that are not over, or in the last one", "")
         offer(self.end, open_, "Skip what waits, and stop or continue what is under way", "The study has ended")
         self._show_chosen(chosen, own=own, elsewhere=elsewhere)
 

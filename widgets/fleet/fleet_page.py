@@ -176,6 +176,7 @@ class FleetPage(Page):
             return
         head = replace(head, own=self.runs.runs(head.study.id))
         stopping = self.runs.stopping(head.study.id)
+        self.board.show_stopping(self.runs.stopping_host_runs(head.study.id))
         self.actions_of_fleet.show_study(head, self.board.table.chosen(), stopping=stopping)
 
     def _show_unread(self, error: BenchwrightError) -> None:

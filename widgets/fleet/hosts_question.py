@@ -20,7 +20,7 @@ from widgets.parts.text import Text, Tone
 SETTLED = 250
 """Milliseconds after the last change until the hosts are looked up."""
 
-ADD = "They are measured in the sessions that are not over. What was measured stays."
+ADD = "They are measured in the sessions that are not over, or in the last one. What was measured stays."
 REPLACE = "The new host takes the group and the sessions that did not end well. What was measured stays."
 
 
