@@ -40,6 +40,7 @@ class BoardView(QWidget):
         self.figure.setAccessibleName("Figure")
         self.figure.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.figure.setMinimumContentsLength(24)
+        self.figure.setPlaceholderText("No values yet")
         self.figure.setToolTip("Figure of which the board shows the trials and the median")
         self.figure.activated.connect(lambda _at: self.figure_chosen.emit(self.figure.currentData()))
         self.table = BoardTable()

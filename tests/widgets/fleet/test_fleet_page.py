@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 import pytest
@@ -20,6 +21,7 @@ from tests.widgets.fleet_studies import BROKEN, FAST, SLOW, begin, copied_study,
 from widgets import jobs
 from widgets.fleet.fleet_page import FleetPage
 from widgets.fleet.hosts_question import HostsQuestion
+from widgets.fleet.study_table import StudyTable
 from widgets.parts.dialogs import QuestionDialog
 
 pytestmark = pytest.mark.usefixtures("idle")
@@ -77,6 +79,19 @@ def test_an_empty_library_offers_a_new_study(qtbot: QtBot, workstation: Workstat
     assert page.empty.isVisible()
     assert page.empty.button is not None
     assert not page.actions_of_fleet.add.isEnabled()
+
+
+def test_a_narrow_list_of_studies_has_when_they_began(qtbot: QtBot, workstation: Workstation) -> None:
+    table = StudyTable()
+    qtbot.addWidget(table)
+    table.resize(table.scaled(190), 200)
+    table.show()
+    today = begin(workstation, fleet_plan(3))
+    table.show_rows([today, replace(today, id="old", created="2026-02-03T04:05:06.000+00:00")])
+    texts = table.as_text().splitlines()
+    assert texts[0] == "Study\tBegun"
+    assert texts[1].partition("\t")[2][2] == ":"
+    assert texts[2].partition("\t")[2] == "02-03"
 
 
 def test_failed_hosts_and_outliers_are_first(page: FleetPage, qtmodeltester: ModelTester) -> None:
