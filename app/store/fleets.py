@@ -3,7 +3,7 @@
 import logging
 import secrets
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, replace
 from datetime import datetime, timedelta
 from functools import cache
@@ -189,15 +189,23 @@ def end(connection: Connection, word: str, *, stop: bool = False) -> FleetStudy:
     return find(connection, study.id)
 
 
-def again(connection: Connection, word: str, hosts: Sequence[str], states: Sequence[HostRunState]) -> list[HostRun]:
-    """Let the host-runs of `hosts` (all if empty) in `states` wait again, in an ended study too; return them.
+def again(
+    connection: Connection,
+    word: str,
+    hosts: Sequence[str],
+    states: Sequence[HostRunState],
+    numbers: Collection[int] = (),
+) -> list[HostRun]:
+    """Let the host-runs in `states` of `hosts`, or with `numbers`, wait again, in an ended study too; return them.
+
+    Without either all of them.
 
     One whose run has not ended, or was completed meanwhile, is under way again without a carrier: release() returns it
     to be attached, or settles it by its run.
     """
     study = find(connection, word)
     moment = dialect_of(connection).moment(connection)
-    chosen = [replace(one, reason="", attempts=0) for one in _chosen(connection, study, hosts, states)]
+    chosen = [replace(one, reason="", attempts=0) for one in _chosen(connection, study, hosts, numbers, states)]
     numbers = {one.number for one in host_runs.with_run(connection, study.id, states, [State.RUNNING, State.DONE])}
     attached = [replace(one, state=HostRunState.RUNNING, worker="") for one in chosen if one.number in numbers]
     waiting = [
@@ -212,11 +220,11 @@ def again(connection: Connection, word: str, hosts: Sequence[str], states: Seque
     return [*attached, *waiting]
 
 
-def skip(connection: Connection, word: str, hosts: Sequence[str]) -> list[HostRun]:
-    """Skip the waiting host-runs of `hosts`; return them."""
+def skip(connection: Connection, word: str, hosts: Sequence[str], numbers: Collection[int] = ()) -> list[HostRun]:
+    """Skip the waiting host-runs of `hosts`, or those with `numbers`; return them."""
     study = find(connection, word)
     moment = dialect_of(connection).moment(connection)
-    chosen = _chosen(connection, study, hosts, [HostRunState.WAITING])
+    chosen = _chosen(connection, study, hosts, numbers, [HostRunState.WAITING])
     skipped = [replace(one, state=HostRunState.SKIPPED, reason="skipped") for one in chosen]
     found = _write_changed(connection, study, skipped, moment)
     host_runs.end_if_over(connection, study.id, moment)
@@ -245,9 +253,13 @@ def _reopen(connection: Connection, study: FleetStudy) -> None:
 
 
 def _chosen(
-    connection: Connection, study: FleetStudy, hosts: Sequence[str], states: Sequence[HostRunState]
+    connection: Connection,
+    study: FleetStudy,
+    hosts: Sequence[str],
+    numbers: Collection[int],
+    states: Sequence[HostRunState],
 ) -> list[HostRun]:
-    """Return the host-runs of `hosts` (all if empty) in `states`, without those of hosts that were replaced.
+    """Return the host-runs in `states` of `hosts`, or with `numbers` (all without either), not of replaced hosts.
 
     Raises StoreError for an unknown host, and for one that was replaced.
     """
@@ -259,7 +271,10 @@ def _chosen(
     return [
         one
         for one in every
-        if one.state in states and (not hosts or set(one.hosts) & set(hosts)) and not set(one.hosts) & gone.keys()
+        if one.state in states
+        and not set(one.hosts) & gone.keys()
+        and (not hosts or set(one.hosts) & set(hosts))
+        and (not numbers or one.number in numbers)
     ]
 
 

@@ -134,6 +134,6 @@ class BoardTable(Table[BoardRow]):
         """Whether a filter hides rows."""
         return len(self.content.shown) != len(self.content.rows)
 
-    def hosts(self) -> list[str]:
-        """Return the hosts of the selected rows, each once."""
-        return list(dict.fromkeys(name for row in self.chosen() for name in row.current.hosts))
+    def numbers(self) -> list[int]:
+        """Return the numbers of the host-runs of the selected rows."""
+        return [one.number for row in self.chosen() for one in row.host_runs]
