@@ -49,7 +49,7 @@ class StudyDialog(QDialog):
         self._job: BackgroundJob | None = None
         self._files = PlanFiles(workstation, self)
         self._files.opened.connect(self._take_file)
-        self._files.failed.connect(self._show_fault)
+        self._files.failed.connect(self._show_unread)
         self.form = StudyForm()
         self.estimate, self.fault = Text(), FieldMessage()
         self.estimate.setAccessibleName("Estimate")
@@ -114,6 +114,7 @@ class StudyDialog(QDialog):
         if isinstance(chosen, Plan):
             self.form.show_plan(chosen)
         else:
+            self.form.show_plan(None)  # what is shown until it is read is another plan
             self._files.open_recent(chosen)
 
     def _take_file(self, plan: Plan) -> None:
@@ -155,6 +156,13 @@ class StudyDialog(QDialog):
         if preview.fault is not None:
             self._show_fault(preview.fault)
         self.start_button.setEnabled(preview.plan is not None)
+
+    def _show_unread(self, fault: BenchwrightError) -> None:
+        """Show why a plan was not read; if there is no other one, until an entry changes."""
+        if self.draft.plan is None:
+            self._settle.stop()
+            self._job = None
+        self._show_fault(fault)
 
     def _show_fault(self, fault: BenchwrightError) -> None:
         self.fault.show()
