@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from app.comparison.criteria import DEFAULT_CRITERIA
 from app.fleet_services import FleetServices
-from app.fleet_study import PREFIX, HostRunState
+from app.fleet_study import PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -54,7 +54,7 @@ class FleetResultServices(FleetServices, ABC):
     def fleet_facts(self, word: str, hosts: Sequence[str] = ()) -> Mapping[str, Facts]:
         """Return the facts of the hosts of a study (all if empty), as its latest done runs read them."""
         study = self._store.find_fleet_study(word)
-        done = [one for one in self._store.host_runs_of(study.id) if one.state is HostRunState.DONE]
+        done = self._store.measured_host_runs(study.id)
         latest = {one.host: one.run for one in done if not hosts or one.host in hosts}
         with self._store.loading(tuple(latest.values())) as load:
             found = {host: load(run).facts_before.get(host) for host, run in latest.items()}
@@ -132,16 +132,15 @@ class FleetResultServices(FleetServices, ABC):
         lemons = dict.fromkeys(one.host for one in found.search.lemons)
         tickets = {host: self._ticket(found, host) for host in lemons}
         changes = changes_since(self.fleet_results(since, metrics).metrics, found.metrics) if since else None
-        commands = self._commands_of(host_runs)
+        commands = self._commands_of(self._store.measured_host_runs(study))
         reported = ReportedStudy(found, host_runs, self.fleet_sameness(study), tickets, commands, changes, since)
         return fleet_sections(reported)
 
-    def _commands_of(self, host_runs: Sequence[HostRun]) -> list[str]:
-        """Return the commands of the first run that is done, with its host; none without one."""
+    def _commands_of(self, measured: Sequence[HostRun]) -> list[str]:
+        """Return the commands of the first of some host-runs, with its host; none without one."""
         from app.sharing.run_content import command_lines
 
-        first = next((one for one in host_runs if one.state is HostRunState.DONE), None)
-        return [] if first is None else [f"# {first.title}", *command_lines(self.load(first.run))]
+        return [f"# {measured[0].title}", *command_lines(self.load(measured[0].run))] if measured else []
 
     def export_fleet_report(
         self, word: str, files: Sequence[tuple[str, Path]], metrics: Sequence[str] = (), since: str = ""
@@ -182,8 +181,8 @@ class FleetResultServices(FleetServices, ABC):
         if chosen and chosen not in study.plan.groups:
             return {}
         found: dict[str, dict[int, list[str]]] = {}
-        for one in self._store.host_runs_of(study.id):
-            if one.state is HostRunState.DONE and chosen in {"", one.group}:
+        for one in self._store.measured_host_runs(study.id):
+            if chosen in {"", one.group}:
                 found.setdefault(one.group, {}).setdefault(one.session, []).append(one.run)
         return {group: {session: ",".join(runs) for session, runs in each.items()} for group, each in found.items()}
 

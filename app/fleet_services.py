@@ -12,7 +12,7 @@ from app.host_services import HostServices
 from app.timestamps import now
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Sequence
+    from collections.abc import Collection, Generator, Iterable, Sequence
 
     from app.events import Event
     from app.fleet.board import Board, BoardReader
@@ -235,14 +235,17 @@ class FleetServices(HostServices, ABC):
         with self._store.database.reading() as connection:
             return workers_alive(connection)
 
-    def retry_host_runs(self, word: str, hosts: Sequence[str] = ()) -> list[HostRun]:
-        """Let the failed and skipped host-runs of `hosts` (all failed ones if empty) wait again; return them."""
-        states = [HostRunState.FAILED, *([HostRunState.SKIPPED] if hosts else [])]
-        return self._store.retry_host_runs(word, hosts, states)
+    def retry_host_runs(self, word: str, hosts: Sequence[str] = (), numbers: Collection[int] = ()) -> list[HostRun]:
+        """Let the failed and skipped host-runs of `hosts`, or those with `numbers`, wait again; return them.
 
-    def skip_host_runs(self, word: str, hosts: Sequence[str]) -> list[HostRun]:
-        """Skip the waiting host-runs of `hosts`; return them."""
-        return self._store.skip_host_runs(word, hosts)
+        Without either all failed ones.
+        """
+        states = [HostRunState.FAILED, *([HostRunState.SKIPPED] if hosts or numbers else [])]
+        return self._store.retry_host_runs(word, hosts, states, numbers)
+
+    def skip_host_runs(self, word: str, hosts: Sequence[str] = (), numbers: Collection[int] = ()) -> list[HostRun]:
+        """Skip the waiting host-runs of `hosts`, or those with `numbers`; return them."""
+        return self._store.skip_host_runs(word, hosts, numbers)
 
     def unskip_host_runs(self, word: str, skipped: Sequence[HostRun]) -> list[HostRun]:
         """Let host-runs that skip_host_runs() returned wait again, if they are still skipped; return those."""

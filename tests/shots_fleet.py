@@ -1,23 +1,28 @@
 """Pictures of the page Fleet: empty, the board of 60 and of 200 hosts, filtered, results, and what is asked."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 from PySide6.QtWidgets import QWidget
 
 from app.fleet.idle import IdleStudy
+from app.fleet_study import HostRunState
 from app.host_attributes import HostAttributes
 from app.hosts.hosts import HostEntry
 from app.plans.plan import Plan, make_step
 from app.questions import HostKeyQuestion
 from tests.shot_stage import Shot, Stage, opened
 from tests.widgets.fleet_boards import LONG_NAME, made_board, reading_of
-from tests.widgets.fleet_studies import study_under_way
+from tests.widgets.fleet_studies import begin, fleet_plan, study_under_way
 from widgets.fleet.fleet_page import FleetPage
 from widgets.fleet.hosts_question import HostsQuestion
 from widgets.fleet.study_dialog import StudyDialog
 from widgets.host_keys_dialog import HostKeysDialog, HostKeysQuestion
+from widgets.hosts.import_inventory_dialog import ImportInventoryDialog
 from widgets.main_window import MainWindow
 from widgets.parts.dialogs import QuestionDialog
+
+INVENTORY = Path(__file__).parent / "data" / "inventory" / "aws.json"
 
 NAMES = [f"{group}-{number:02}" for group in ("c7i", "c7a") for number in range(1, 21)]
 
@@ -55,6 +60,13 @@ def _hard(stage: Stage) -> QWidget:
     return window
 
 
+def _failed(stage: Stage) -> QWidget:
+    window, page = _opened(stage)
+    page.feed.pause()
+    page.board.show_reading(reading_of(made_board(1, state=HostRunState.FAILED)), own=False)
+    return window
+
+
 def _filtered(stage: Stage) -> QWidget:
     window, page = _opened(stage)
     page.board.filter.setText("c7i running")
@@ -80,6 +92,27 @@ def _asked(stage: Stage, kind: type[QuestionDialog], ask: Callable[[FleetPage], 
 
 def _stop(stage: Stage) -> QWidget:
     return _asked(stage, QuestionDialog, lambda page: page.ask_to_stop(page.feed.study))
+
+
+def _end(stage: Stage) -> QWidget:
+    return _asked(stage, QuestionDialog, lambda page: page.actions_of_fleet.end.trigger())
+
+
+def _added(stage: Stage) -> QWidget:
+    stage.workstation.save_hosts(*(HostEntry(name, host_name="192.0.2.1") for name in (*NAMES, "spare-1")))
+    dialog = _asked(stage, HostsQuestion, lambda page: page.actions_of_fleet.add.trigger())
+    if isinstance(dialog, HostsQuestion):
+        dialog.words.setText("c7i:=c7i-* spare-1")
+        stage.settle(lambda: bool(dialog.found.label.text()))
+    return dialog
+
+
+def _import(stage: Stage) -> QWidget:
+    dialog = stage.keep(ImportInventoryDialog(stage.workstation, stage.window()))
+    dialog.read(INVENTORY)
+    dialog.show()
+    stage.settle(dialog.import_button.isEnabled)
+    return dialog
 
 
 def _replaced(stage: Stage) -> QWidget:
@@ -108,6 +141,14 @@ def _results(stage: Stage) -> QWidget:
     return window
 
 
+def _no_results(stage: Stage) -> QWidget:
+    begin(stage.workstation, fleet_plan(6))
+    window, page = _opened(stage)
+    page.views.show_results()
+    stage.settle(page.results.empty.isVisible)
+    return window
+
+
 def _next_study(stage: Stage) -> QWidget:
     window, page = _opened(stage)
     page.views.show_results()
@@ -123,11 +164,16 @@ SHOTS: list[Shot] = [
     ("fleet-board", _board),
     ("fleet-hard", _hard),
     ("fleet-idle", _idle),
+    ("fleet-failed", _failed),
     ("fleet-filtered", _filtered),
     ("fleet-new", _new_study),
     ("fleet-stop", _stop),
+    ("fleet-end", _end),
+    ("fleet-add", _added),
     ("fleet-replace", _replaced),
+    ("fleet-import", _import),
     ("fleet-host-keys", _keys),
     ("fleet-results", _results),
     ("fleet-next-study", _next_study),
+    ("fleet-no-results", _no_results),  # the last: it begins another study
 ]

@@ -26,8 +26,8 @@ class HostKeysQuestion:
 
 
 COLUMNS: tuple[TableColumn[HostKeyQuestion], ...] = (
-    TableColumn("Host", lambda key: key.host, key=lambda key: key.host, stretch=True, least=90),
-    TableColumn("Address", lambda key: f"{key.address}:{key.port}", width=130, whole=True, tone="muted"),
+    TableColumn("Host", lambda key: key.host, key=lambda key: key.host, stretch=True, least=120),
+    TableColumn("Address", lambda key: f"{key.address}:{key.port}", width=130, whole=True, tone="muted", hide_order=2),
     TableColumn("Key type", lambda key: key.key_type, tone="muted", hide_order=1),
     TableColumn("Fingerprint", lambda key: key.fingerprint, width=340, whole=True),
 )

@@ -16,7 +16,7 @@ from app.comparison.selectors import choose
 from app.distributions.distribution import Distribution
 from app.events import State
 from app.fleet_study import PREFIX as FLEET
-from app.fleet_study import FleetStudy, HostRunState
+from app.fleet_study import FleetStudy
 from app.records import PREFIX, Band, RunRecord, SampleSeries
 from app.sample_statistics import WithinTrials
 from app.session_series import PREFIX as SERIES
@@ -113,7 +113,7 @@ class RunSelection:
         """Return the done runs of a study, of one of its groups or hosts, each with the marks that follow."""
         name, marks = _cut(word)
         study = self._store.find_fleet_study(name)
-        done = [one for one in self._store.host_runs_of(study.id) if one.state is HostRunState.DONE]
+        done = self._store.measured_host_runs(study.id)
         chosen, rest = _cut(marks[1:])
         _check_marks(study, marks, chosen)
         if marks.startswith(":") and chosen in study.plan.groups:

@@ -48,15 +48,27 @@ class BoardRow:
     @property
     def doing(self) -> str:
         """What it does: the step and trial under way, why it waits or failed, or its unknown suites."""
-        return "; ".join(filter(None, (*(f"{suite}: unknown suite" for suite in self.unknown), self._doing)))
+        return "; ".join(filter(None, (*self.unknown_suites, self._doing)))
+
+    @property
+    def unknown_suites(self) -> tuple[str, ...]:
+        """A text for each unknown suite."""
+        return tuple(f"{suite}: unknown suite" for suite in self.unknown)
+
+    @property
+    def worker_awaited(self) -> str:
+        """Why the current host-run, which may have begun, waits for a worker; empty if it does not."""
+        if self.state is HostRunState.READY:
+            return "waits for a worker"
+        if self.state is HostRunState.RUNNING and not self.current.worker:
+            return self.current.reason or "its worker ended: waits for another"
+        return ""
 
     @property
     def _doing(self) -> str:
         one, progress = self.current, self.progress
-        if one.state is HostRunState.READY:
-            return "waits for a worker"
-        if one.state is HostRunState.RUNNING and not one.worker:
-            return one.reason or "its worker ended: waits for another"
+        if self.worker_awaited:
+            return self.worker_awaited
         if one.state is HostRunState.RUNNING and progress is not None:
             whole = "" if self.planned is None else f"/{self.planned}"
             return f"{progress.step or 'between trials'} {progress.ended}{whole}".strip()
@@ -212,7 +224,8 @@ def off_text(row: BoardRow) -> str:
         return ""
     if row.off > MOST_OFF:
         return times_text(1 + row.off)
-    return f"{100 * row.off:+.1f} %".replace("-", "−")
+    percent = round(100 * row.off, 1) + 0.0  # no negative zero
+    return f"{percent:+.1f} %".replace("-", "−")
 
 
 def study_state(study: FleetStudy) -> str:

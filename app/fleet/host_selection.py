@@ -26,6 +26,8 @@ ATTRIBUTES: Mapping[str, Callable[[HostAttributes], str]] = MappingProxyType({
 
 _BY = "by"
 _NAMED = ":="
+_PATTERN = str.maketrans("*?=", "xxx")
+"""Characters of a word that selects hosts; a study names a group by its word."""
 
 
 def selected(words: Sequence[str], entries: Iterable[HostEntry], inventory: Inventory) -> Mapping[str, tuple[str, ...]]:
@@ -33,8 +35,9 @@ def selected(words: Sequence[str], entries: Iterable[HostEntry], inventory: Inve
 
     A word is a group, a host, a pattern of host names (``*`` and ``?``; of this computer, its name only) or KEY=VALUE
     of ATTRIBUTES, whose value may be a pattern. ``group=NAME`` and ``host=NAME`` are for a name that both have.
-    ``NAME:=WORD,WORD`` names a group; ``by=KEY`` makes one of each value. Hosts named one by one are SINGLE_HOSTS.
-    Raises InventoryError for a word that selects nothing, and for a host in two groups.
+    ``NAME:=WORD,WORD`` names a group, also by a pattern, as an earlier study did; ``by=KEY`` makes one of each value.
+    Hosts named one by one are SINGLE_HOSTS. Raises InventoryError for a word that selects nothing, and for a host in
+    two groups.
     """
     keys = [word.removeprefix(f"{_BY}=") for word in words if word.startswith(f"{_BY}=")]
     others = [word for word in words if not word.startswith(f"{_BY}=")]
@@ -62,7 +65,8 @@ def _group(word: str, choice: "_Choice") -> tuple[str, list[str]]:
     """Return the name and the hosts of the group that a word makes."""
     name, mark, parts = word.partition(_NAMED)
     if mark:
-        return checked_group(name), [host for part in parts.split(",") for host in choice.hosts(part.strip())]
+        checked_group(name.translate(_PATTERN))
+        return name, [host for part in parts.split(",") for host in choice.hosts(part.strip())]
     hosts = choice.hosts(word)
     return (SINGLE_HOSTS if choice.is_host(word) else word), hosts
 

@@ -115,14 +115,10 @@ def propose_fleet(components: Sequence[VarianceComponent], request: FleetRequest
     noise, limits = NoiseEstimate.of(components), request.limits
     shown = _measure(request)
     most = 1 if session.variance is None else limits.sessions
-    found = []
-    for hosts in range(FEWEST[Level.HOST], limits.hosts + 1):
-        designs = [
-            design for sessions in range(1, most + 1)
-            if (design := _fewest_trials(SampleDesign(hosts, sessions, 1), noise.found, request)) is not None
-        ]  # fmt: skip
-        if designs:
-            found.append(min(designs, key=cost.amount))
+    found = [
+        min(designs, key=cost.amount) for hosts in range(FEWEST[Level.HOST], limits.hosts + 1)
+        if (designs := _sufficient(hosts, most, noise.found, request))
+    ]  # fmt: skip
     found.sort(key=lambda design: (cost.amount(design), design.hosts))
     return [_planned(design, noise, request, cost, shown) for design in found]
 
@@ -135,6 +131,21 @@ def _measure(request: FleetRequest) -> _Measure:
     if request.goal is FleetGoal.HALF_WIDTH:
         return lambda noise, design: half_width(noise, design, request.moments)
     return lambda noise, design: least_detectable(noise, design, request.test)
+
+
+def _sufficient(hosts: int, most: int, noise: NestedVariance, request: FleetRequest) -> list[SampleDesign]:
+    """Return the designs of so many hosts that reach the goal, with the fewest trials for 1 to `most` sessions.
+
+    Those with more sessions than one that needs only the least trials cost more, and are left out.
+    """
+    found = []
+    for sessions in range(1, most + 1):
+        design = _fewest_trials(SampleDesign(hosts, sessions, 1), noise, request)
+        if design is not None:
+            found.append(design)
+            if design.trials <= LEAST_TRIALS:
+                break
+    return found
 
 
 def _fewest_trials(design: SampleDesign, noise: NestedVariance, request: FleetRequest) -> SampleDesign | None:

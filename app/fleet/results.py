@@ -112,7 +112,11 @@ def results_of(
     names: Collection[str] = (),
 ) -> FleetResults:
     """Return the results of a study from the progress of its runs; `names` are metrics beside the headline metrics."""
-    notes = [*_left_out(host_runs), *(f"{suite}: unknown suite, left out." for suite in study.plan.unknown_suites)]
+    notes = [
+        *_left_out(host_runs),
+        *_deleted(host_runs, progress),
+        *(f"{suite}: unknown suite, left out." for suite in study.plan.unknown_suites),
+    ]
     metrics = []
     plan = study.plan
     records = _records(plan, host_runs, progress)
@@ -221,6 +225,14 @@ def _left_out(host_runs: Iterable[HostRun]) -> Iterable[str]:
             names = listed(sorted(dict.fromkeys(titles), key=natural_key), MOST_NAMED)
             why = f" ({reason})" if reason else ""
             yield f"{count_text(len(titles), 'host-run')} {state.value}{why}: {names}."
+
+
+def _deleted(host_runs: Iterable[HostRun], progress: Progress) -> Iterable[str]:
+    """Yield a note on the host-runs whose runs were deleted after they were done."""
+    titles = [one.title for one in host_runs if one.state is HostRunState.DONE and one.run not in progress]
+    if titles:
+        names = listed(sorted(dict.fromkeys(titles), key=natural_key), MOST_NAMED)
+        yield f"{count_text(len(titles), 'run')} deleted from the library: {names}."
 
 
 def results_lines(found: FleetResults) -> list[str]:

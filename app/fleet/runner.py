@@ -75,6 +75,11 @@ class FleetRunner:
         if (control := self.control_of(number)) is not None:
             control.stop()
 
+    def stopping(self) -> frozenset[int]:
+        """Return the numbers of the host-runs that were asked to stop and have not ended. From any thread."""
+        with self._changed:
+            return frozenset(number for number, carried in self._carried.items() if carried.control.stopped)
+
     def hosts_under_way(self) -> tuple[str, ...]:
         """Return the hosts of the host-runs that this process carries. From any thread."""
         with self._changed:

@@ -3,7 +3,7 @@
 import logging
 import secrets
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, replace
 from datetime import datetime, timedelta
 from functools import cache
@@ -181,21 +181,31 @@ def end(connection: Connection, word: str, *, stop: bool = False) -> FleetStudy:
         "changed": moment,
         "epoch": own.epoch + 1,
     }
+    before = own.study == study.id, own.state == HostRunState.SKIPPED.value
+    connection.execute(update(schema.host_runs).where(*before).values(epoch=own.epoch + 1))  # undone no more
     connection.execute(update(schema.host_runs).where(own.study == study.id, unbegun).values(skipped))
     ended = {"ended": study.ended or moment, "stopped": moment if stop else study.stopped}
     connection.execute(update(table).where(table.c.id == study.id).values(ended))
     return find(connection, study.id)
 
 
-def again(connection: Connection, word: str, hosts: Sequence[str], states: Sequence[HostRunState]) -> list[HostRun]:
-    """Let the host-runs of `hosts` (all if empty) in `states` wait again, in an ended study too; return them.
+def again(
+    connection: Connection,
+    word: str,
+    hosts: Sequence[str],
+    states: Sequence[HostRunState],
+    numbers: Collection[int] = (),
+) -> list[HostRun]:
+    """Let the host-runs in `states` of `hosts`, or with `numbers`, wait again, in an ended study too; return them.
+
+    Without either all of them.
 
     One whose run has not ended, or was completed meanwhile, is under way again without a carrier: release() returns it
     to be attached, or settles it by its run.
     """
     study = find(connection, word)
     moment = dialect_of(connection).moment(connection)
-    chosen = [replace(one, reason="", attempts=0) for one in _chosen(connection, study, hosts, states)]
+    chosen = [replace(one, reason="", attempts=0) for one in _chosen(connection, study, hosts, numbers, states)]
     numbers = {one.number for one in host_runs.with_run(connection, study.id, states, [State.RUNNING, State.DONE])}
     attached = [replace(one, state=HostRunState.RUNNING, worker="") for one in chosen if one.number in numbers]
     waiting = [
@@ -210,25 +220,28 @@ def again(connection: Connection, word: str, hosts: Sequence[str], states: Seque
     return [*attached, *waiting]
 
 
-def skip(connection: Connection, word: str, hosts: Sequence[str]) -> list[HostRun]:
-    """Skip the waiting host-runs of `hosts`; return them."""
+def skip(connection: Connection, word: str, hosts: Sequence[str], numbers: Collection[int] = ()) -> list[HostRun]:
+    """Skip the waiting host-runs of `hosts`, or those with `numbers`; return them."""
     study = find(connection, word)
     moment = dialect_of(connection).moment(connection)
-    chosen = _chosen(connection, study, hosts, [HostRunState.WAITING])
-    found = [replace(one, state=HostRunState.SKIPPED, reason="skipped") for one in chosen]
-    _write_changed(connection, study, found, moment)
+    chosen = _chosen(connection, study, hosts, numbers, [HostRunState.WAITING])
+    skipped = [replace(one, state=HostRunState.SKIPPED, reason="skipped") for one in chosen]
+    found = _write_changed(connection, study, skipped, moment)
     host_runs.end_if_over(connection, study.id, moment)
     return found
 
 
 def unskip(connection: Connection, word: str, skipped: Sequence[HostRun]) -> list[HostRun]:
-    """Let the host-runs that skip() returned wait again, unless they have changed since; return those."""
+    """Let the host-runs that skip() returned wait again, unless they have changed since; return those.
+
+    The end of the study by end(), and another host in place of theirs, change them.
+    """
     study = find(connection, word)
     moment = dialect_of(connection).moment(connection)
-    states = {one.number: one for one in host_runs.host_runs(connection, study.id, [HostRunState.SKIPPED])}
-    chosen = [states[one.number] for one in skipped if one.number in states]
-    found = [replace(one, state=HostRunState.WAITING, reason="") for one in chosen]
-    _write_changed(connection, study, found, moment)
+    epochs = {one.number: one.epoch for one in host_runs.host_runs(connection, study.id, [HostRunState.SKIPPED])}
+    chosen = [one for one in skipped if epochs.get(one.number) == one.epoch]
+    waiting = [replace(one, state=HostRunState.WAITING, reason="") for one in chosen]
+    found = _write_changed(connection, study, waiting, moment)
     if found:
         _reopen(connection, study)
     return found
@@ -240,18 +253,50 @@ def _reopen(connection: Connection, study: FleetStudy) -> None:
 
 
 def _chosen(
-    connection: Connection, study: FleetStudy, hosts: Sequence[str], states: Sequence[HostRunState]
+    connection: Connection,
+    study: FleetStudy,
+    hosts: Sequence[str],
+    numbers: Collection[int],
+    states: Sequence[HostRunState],
 ) -> list[HostRun]:
-    """Return the host-runs of `hosts` (all if empty) in `states`. Raises StoreError for an unknown host."""
-    every = host_runs.host_runs(connection, study.id)
+    """Return the host-runs in `states` of `hosts`, or with `numbers` (all without either), not of replaced hosts.
+
+    Raises StoreError for an unknown host, and for one that was replaced.
+    """
+    every, gone = host_runs.host_runs(connection, study.id), _replacements(connection, study)
     known = {host for one in every for host in one.hosts}
     if unknown := [host for host in hosts if host not in known]:
         raise StoreError(f"{study.id} has no host {', '.join(unknown)[:120]}.", "List them: benchwright fleet show")
-    return [one for one in every if one.state in states and (not hosts or set(one.hosts) & set(hosts))]
+    _refuse_replaced(gone, hosts)
+    return [
+        one
+        for one in every
+        if one.state in states
+        and not set(one.hosts) & gone.keys()
+        and (not hosts or set(one.hosts) & set(hosts))
+        and (not numbers or one.number in numbers)
+    ]
 
 
-def _write_changed(connection: Connection, study: FleetStudy, changed: Iterable[HostRun], moment: str) -> None:
-    host_runs.write(connection, study.id, *(replace(one, epoch=one.epoch + 1, changed=moment) for one in changed))
+def _replacements(connection: Connection, study: FleetStudy) -> Mapping[str, str]:
+    """Return the hosts of a study that were replaced, each with the host in its place."""
+    table = schema.fleet_hosts.c
+    query = select(table.host, table.replaced_by).where(table.study == study.id, table.removed.is_not(None))
+    return {host: new or "" for host, new in connection.execute(query)}
+
+
+def _refuse_replaced(gone: Mapping[str, str], hosts: Iterable[str]) -> None:
+    """Raise StoreError if one of `hosts` was replaced: the host in its place has its sessions."""
+    if old := next((host for host in hosts if host in gone), None):
+        new = gone[old]
+        raise StoreError(f"{old[:60]} was replaced by {new[:60]}.", f"Choose {new[:60]}, which has its sessions.")
+
+
+def _write_changed(connection: Connection, study: FleetStudy, changed: Iterable[HostRun], moment: str) -> list[HostRun]:
+    """Write host-runs that were changed, with the next epoch; return them as written."""
+    written = [replace(one, epoch=one.epoch + 1, changed=moment) for one in changed]
+    host_runs.write(connection, study.id, *written)
+    return written
 
 
 def add_hosts(connection: Connection, word: str, hosts: Sequence[FleetHost], replaced: str = "") -> list[HostRun]:
@@ -278,7 +323,7 @@ def add_hosts(connection: Connection, word: str, hosts: Sequence[FleetHost], rep
         unmeasured = [
             replace(one, state=HostRunState.SKIPPED, reason=_replaced(one, reason) if one.run in unrecorded else reason)
             for one in every
-            if replaced in one.hosts and one.state not in {HostRunState.DONE, HostRunState.SKIPPED}
+            if replaced in one.hosts and one.state is not HostRunState.DONE
         ]
         _write_changed(connection, study, unmeasured, moment)
     places = connection.execute(select(func.max(table.c.place)).where(table.c.study == study.id)).scalar() or 0
@@ -304,6 +349,7 @@ def _refuse_addition(connection: Connection, study: FleetStudy, hosts: Sequence[
         raise StoreError(f"{study.id} has the host {twice[0]} already.", "Let it run again: benchwright fleet retry")
     if replaced and replaced not in known:
         raise StoreError(f"{study.id} has no host {replaced}.", "List them: benchwright fleet show")
+    _refuse_replaced(_replacements(connection, study), [replaced])
     if any(one.peer for one in study.plan.host_runs()) and study.plan.topology.value != "fixed":
         raise StoreError(
             f"{study.id} has network tests in {study.plan.topology}: a new host changes every pair.",

@@ -54,6 +54,14 @@ def host_runs(
     return [_host_run(row) for row in connection.execute(query.order_by(table.c.number))]
 
 
+def measured(connection: Connection, study: str) -> list[HostRun]:
+    """Return the host-runs of a study that are done and whose runs the library has, in the order of start."""
+    own, runs = schema.host_runs.c, schema.runs.c
+    query = select(runs.id).join_from(schema.runs, schema.host_runs, own.run == runs.id).where(own.study == study)
+    stored = set(connection.execute(query).scalars())
+    return [one for one in host_runs(connection, study, [HostRunState.DONE]) if one.run in stored]
+
+
 def _host_run(row: Row[Any]) -> HostRun:
     """Return a host-run from its columns. Raises StoreError for one that another program has written."""
     values = list(row)

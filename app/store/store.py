@@ -121,6 +121,7 @@ class Store:
     fleet_studies = _reading(fleets.all_studies)
     find_fleet_study = _reading(fleets.find)
     host_runs_of = _reading(host_runs.host_runs)
+    measured_host_runs = _reading(host_runs.measured)
     host_runs_under_way = _reading(host_runs.under_way)
     fleet_studies_of = _reading(fleets.studies_of)
     runs_of_host_runs_under_way = _reading(host_runs.runs_under_way)

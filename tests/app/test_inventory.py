@@ -140,6 +140,7 @@ def test_the_largest_inventory_is_stored_in_time(saved: SavedInventory) -> None:
         (["local", "web-2"], {"hosts": ("local", "web-2")}),
         (["all"], {"all": ("db-1", "db-2", "web-2", "web-10")}),  # without this computer
         (["old:=web-10,db-2", "web-2"], {"old": ("db-2", "web-10"), "hosts": ("web-2",)}),
+        (["web-*:=web-2", "type=c5.*:=db-2"], {"web-*": ("web-2",), "type=c5.*": ("db-2",)}),
         (["*", "by=type"], {"c5.large": ("web-2", "web-10"), "m5.large": ("db-1",), "no type": ("db-2",)}),
         (["web", "web-2", "by=zone"], {"eu-1a": ("web-2",), "eu-1b": ("web-10",)}),
         (["host=db-1"], {"hosts": ("db-1",)}),

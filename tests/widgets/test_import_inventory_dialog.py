@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
@@ -44,6 +45,25 @@ def test_hosts_are_previewed_and_stored(qtbot: QtBot, keep: Keep, workstation: W
         dialog.import_button.click()
     settle(qtbot)
     assert set(names(workstation)) > {"web-1", "web-2"}
+    assert workstation.inventory.attributes()["web-1"].groups == ("c5.large", "bench")
+
+
+def test_the_first_click_after_a_text_was_edited_imports(qtbot: QtBot, keep: Keep, workstation: Workstation) -> None:
+    parent = QWidget()
+    keep(parent)
+    dialog = ImportInventoryDialog(workstation, parent)
+    dialog.read(DATA / "aws.json")
+    settle(qtbot)
+    dialog.show()
+    dialog.activateWindow()
+    dialog.group.setFocus()
+    qtbot.waitUntil(dialog.group.hasFocus)
+    qtbot.keyClicks(dialog.group, "bench")
+    assert not dialog.import_button.isEnabled()  # the preview is of another group
+    qtbot.waitUntil(dialog.import_button.isEnabled)
+    with qtbot.waitSignal(dialog.accepted):
+        qtbot.mouseClick(dialog.import_button, Qt.MouseButton.LeftButton)
+    settle(qtbot)
     assert workstation.inventory.attributes()["web-1"].groups == ("c5.large", "bench")
 
 

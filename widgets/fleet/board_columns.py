@@ -2,14 +2,14 @@
 
 import statistics
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from PySide6.QtGui import QIcon
 
 from app.fleet.board import Board, BoardRow
 from app.fleet_study import HostRunState
-from suites.quantities import decimals, figure_text, scale
+from suites.quantities import count_text, decimals, figure_text, scale
 from suites.units import Display
 from widgets.fleet.board_text import (
     distance_text,
@@ -26,7 +26,7 @@ from widgets.parts.table_model import RIGHT, TableColumn
 from widgets.theme import icon
 
 SESSIONS, VALUES = "Sessions", "Trials"
-"""Columns whose cells are drawn."""
+"""Columns whose cells are drawn; their texts are for what is copied."""
 
 SCALE_TIP = "Hosts of a group share the scale; the line is the median of their trials."
 
@@ -52,16 +52,19 @@ STATES: Mapping[HostRunState, tuple[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class BoardScale:
-    """Unit and decimals of the values of a board, and by group the edges of the sparklines and the median."""
+    """Unit of the values of a board, and by group their decimals, the edges of the sparklines and the median."""
 
     display: Display = field(default_factory=lambda: Display(1.0, ""))
-    places: int = 0
+    places: Mapping[str, int] = field(default_factory=dict)
     edges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     medians: Mapping[str, float] = field(default_factory=dict)
 
 
 def scale_of(board: Board) -> BoardScale:
-    """Return the scale of a board: hosts of a group share the edges of their sparklines."""
+    """Return the scale of a board: hosts of a group share the edges of their sparklines.
+
+    All groups share the decimals of the middle value, but one that is much slower, whose digits these would cut.
+    """
     values: dict[str, list[float]] = defaultdict(list)
     for row in board.rows:
         values[row.group] += row.values
@@ -72,7 +75,11 @@ def scale_of(board: Board) -> BoardScale:
     display = scale(board.figure[1], middle)
     edges = {group: _edges(found) for group, found in values.items() if found}
     medians = {group: statistics.median(found) for group, found in values.items() if found}
-    return BoardScale(display, decimals(middle / display.divisor) + MORE, edges, medians)
+    places = {
+        group: decimals((median if abs(median) < abs(middle) / 10 else middle) / display.divisor) + MORE
+        for group, median in medians.items()
+    }
+    return BoardScale(display, places, edges, medians)
 
 
 def _edges(values: list[float]) -> tuple[float, float]:
@@ -83,13 +90,15 @@ def _edges(values: list[float]) -> tuple[float, float]:
     return low - margin, high + margin
 
 
-def board_columns(board: Board | None, scaled: BoardScale) -> tuple[TableColumn[BoardRow], ...]:
-    """Return the columns of a board; without one, of an empty table."""
+def board_columns(
+    board: Board | None, scaled: BoardScale, stopping: Collection[int] = ()
+) -> tuple[TableColumn[BoardRow], ...]:
+    """Return the columns of a board; without one, of an empty table. `stopping` is as in state_text()."""
     sessions = 1 if board is None else board.study.plan.sessions
-    return (*_host_columns(sessions), *_value_columns(board, scaled), _FINDING)
+    return (*_host_columns(sessions, stopping), *_value_columns(board, scaled), _FINDING)
 
 
-def _host_columns(sessions: int) -> tuple[TableColumn[BoardRow], ...]:
+def _host_columns(sessions: int, stopping: Collection[int]) -> tuple[TableColumn[BoardRow], ...]:
     """Return the columns of a host and what it does."""
     return (
         TableColumn(
@@ -106,7 +115,10 @@ def _host_columns(sessions: int) -> tuple[TableColumn[BoardRow], ...]:
             width=max(70, MARK * min(sessions, MOST_MARKS) + 12),
             tip="A mark for each session: done, running, waiting, failed, skipped",
         ),
-        TableColumn("State", state_text, mark=_state_mark, key=_state_key, stretch=True, least=120, topic="fleet"),
+        TableColumn(
+            "State", lambda row: state_text(row, stopping), mark=_state_mark, key=_state_key, stretch=True, least=120,
+            topic="fleet",
+        ),
     )  # fmt: skip
 
 
@@ -114,13 +126,19 @@ def _value_columns(board: Board | None, scaled: BoardScale) -> tuple[TableColumn
     """Return the columns of the figure of a board."""
     figure = "No values yet" if board is None or board.figure is None else board.figure_text
 
+    def shown(row: BoardRow, value: float) -> str:
+        return f"{value / scaled.display.divisor:.{scaled.places.get(row.group, 0)}f}"
+
     def value(row: BoardRow) -> str:
-        return MISSING if row.value is None else f"{row.value / scaled.display.divisor:.{scaled.places}f}"
+        return MISSING if row.value is None else shown(row, row.value)
+
+    def trials(row: BoardRow) -> str:
+        return " ".join(shown(row, each) for each in row.values) or MISSING
 
     def exact(row: BoardRow) -> str:
         if row.value is None or board is None or board.figure is None:
             return "No counted trial yet."
-        return f"{figure_text(board.figure[1], row.value)}, median of {len(row.values)} trials: {figure}"
+        return f"{figure_text(board.figure[1], row.value)}, median of {count_text(len(row.values), 'trial')}: {figure}"
 
     def distance_tone(row: BoardRow) -> str:
         if not row.apart:
@@ -129,7 +147,7 @@ def _value_columns(board: Board | None, scaled: BoardScale) -> tuple[TableColumn
 
     return (
         TableColumn(
-            VALUES, lambda row: "" if row.values else MISSING, tone="muted", width=90, hide_order=3, topic="fleet",
+            VALUES, trials, tone="muted", width=90, hide_order=3, topic="fleet",
             tip=f"{figure}: counted trials of all sessions in order. {SCALE_TIP}", more=exact,
         ),
         TableColumn(

@@ -102,7 +102,10 @@ class BoardFeed(QObject):
         return BoardReading(board, head, time.monotonic() - began)
 
     def _estimated(self, study: FleetStudy) -> float | None:
-        """Return the remaining seconds by the estimate of the tests, until a rate is known; None if unknown."""
+        """Return the remaining seconds by the estimate of the tests, until a rate is known; None if unknown.
+
+        So they are once a study has taken longer, such as one that was stopped for a day.
+        """
         if study.id not in self._whole:
             self._whole[study.id] = None
             if study.total <= MOST_SIMULATED:
@@ -110,7 +113,8 @@ class BoardFeed(QObject):
                     found = self._workstation.fleet_estimate(study.plan)
                     self._whole[study.id] = None if found.open else found.whole
         whole = self._whole[study.id]
-        return None if whole is None else max(0.0, whole - seconds_since(study.created))
+        remaining = None if whole is None else whole - seconds_since(study.created)
+        return None if remaining is None or remaining <= 0.0 else remaining
 
     def _take(self, reading: BoardReading) -> None:
         if reading.board.study.id == self._study:

@@ -27,7 +27,8 @@ class _BoardDelegate(RowDelegate):
     def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:
         """Remove the text of a cell that is drawn."""
         super().initStyleOption(option, index)
-        if self._table.column_at(index) == SESSIONS:
+        column = self._table.column_at(index)
+        if column == SESSIONS or (column == VALUES and index.data(ROW).values):
             option.text = ""
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
@@ -87,6 +88,9 @@ class BoardTable(Table[BoardRow]):
     def __init__(self) -> None:
         self.board: Board | None = None
         self.scale = BoardScale()
+        self.stopping = frozenset[int]()
+        """Numbers of the host-runs that were asked to stop."""
+
         super().__init__(
             "Hosts of the study",
             TableModel(board_columns(None, self.scale), searched=searched_text),
@@ -110,12 +114,19 @@ class BoardTable(Table[BoardRow]):
         kept = [(row.title, row.group) for row in self.content.rows] == [(row.title, row.group) for row in board.rows]
         changed = [(old, new) for old, new in zip(self.content.rows, board.rows, strict=False) if old != new]
         if not (same and kept) or self.filtered or self.content.sorted_by or len(changed) > MOST_REPLACED:
-            self.show_rows(board.rows, board_columns(board, self.scale))
+            self.show_rows(board.rows, board_columns(board, self.scale, self.stopping))
             return
-        self.content.columns = board_columns(board, self.scale)
+        self.content.columns = board_columns(board, self.scale, self.stopping)
         for old, new in changed:
             self.content.replace_row(old, new)
         if self.scale != scale_before:
+            self.content.refresh()
+
+    def show_stopping(self, numbers: frozenset[int]) -> None:
+        """Show which host-runs were asked to stop and have not ended."""
+        if numbers != self.stopping:
+            self.stopping = numbers
+            self.content.columns = board_columns(self.board, self.scale, numbers)
             self.content.refresh()
 
     @property
@@ -123,6 +134,6 @@ class BoardTable(Table[BoardRow]):
         """Whether a filter hides rows."""
         return len(self.content.shown) != len(self.content.rows)
 
-    def hosts(self) -> list[str]:
-        """Return the hosts of the selected rows, each once."""
-        return list(dict.fromkeys(name for row in self.chosen() for name in row.current.hosts))
+    def numbers(self) -> list[int]:
+        """Return the numbers of the host-runs of the selected rows."""
+        return [one.number for row in self.chosen() for one in row.host_runs]

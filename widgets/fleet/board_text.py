@@ -1,6 +1,6 @@
 """Texts of the board of a study. No Qt."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -99,21 +99,28 @@ def shown_host_run(row: BoardRow) -> HostRun:
     return failed[-1] if failed else waiting[0] if waiting else row.current
 
 
-def state_text(row: BoardRow) -> str:
-    """Return what a host does, or why not."""
+def state_text(row: BoardRow, stopping: Collection[int] = ()) -> str:
+    """Return what a host does, or why not; `stopping` are the numbers of the host-runs that were asked to stop."""
+    return "; ".join((*row.unknown_suites, _state_text(row, stopping)))
+
+
+def _state_text(row: BoardRow, stopping: Collection[int]) -> str:
     current = shown_host_run(row)
-    if current.state is HostRunState.RUNNING:
-        return _trials_text(row)
-    if current.state is HostRunState.READY:
-        return "waits for a worker"
-    if current.state is HostRunState.WAITING:
-        return _waiting_text(current)
-    return ": ".join(filter(None, (current.state.value, current.reason)))
+    if current.state.active:
+        if current.number in stopping:
+            return "stopping"
+        return row.worker_awaited or _trials_text(row)
+    return _waiting_text(current) if current.state is HostRunState.WAITING else _ended_text(current)
 
 
-def host_text(row: BoardRow) -> str:
+def _ended_text(one: HostRun) -> str:
+    """Return a state with its reason, unless that is the state: ``failed: Connection refused``, ``skipped``."""
+    return ": ".join(dict.fromkeys(filter(None, (one.state.value, one.reason))))
+
+
+def host_text(row: BoardRow, stopping: Collection[int] = ()) -> str:
     """Return a host with what it does, or why not, and its most severe finding."""
-    return " · ".join(filter(None, (row.title, state_text(row), row.finding)))
+    return " · ".join(filter(None, (row.title, state_text(row, stopping), row.finding)))
 
 
 def _trials_text(row: BoardRow) -> str:
@@ -141,7 +148,7 @@ def session_text(one: HostRun) -> str:
     """Return the state of a host-run in a line: ``session 2: failed, 3 attempts: Connection refused``."""
     attempts = f", {count_text(one.attempts, 'attempt')}" if one.attempts > 1 else ""
     due = f", from {local_moment(one.due)[:16]}" if one.state is HostRunState.WAITING and one.due else ""
-    reason = f": {one.reason}" if one.reason else ""
+    reason = f": {one.reason}" if one.reason not in {"", one.state.value} else ""
     return f"session {one.session}: {one.state.value}{attempts}{due}{reason}"
 
 

@@ -40,6 +40,7 @@ class BoardView(QWidget):
         self.figure.setAccessibleName("Figure")
         self.figure.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.figure.setMinimumContentsLength(24)
+        self.figure.setPlaceholderText("No values yet")
         self.figure.setToolTip("Figure of which the board shows the trials and the median")
         self.figure.activated.connect(lambda _at: self.figure_chosen.emit(self.figure.currentData()))
         self.table = BoardTable()
@@ -60,6 +61,11 @@ class BoardView(QWidget):
         self._show_figures(board)
         self.table.show_board(board)
         self._show_found()
+        self._show_chosen()
+
+    def show_stopping(self, numbers: frozenset[int]) -> None:
+        """Show which host-runs were asked to stop and have not ended."""
+        self.table.show_stopping(numbers)
         self._show_chosen()
 
     def show_head(self, head: BoardHead) -> None:
@@ -110,7 +116,7 @@ class BoardView(QWidget):
     def _show_chosen(self) -> None:
         """Show what the table cuts of the selected host: its name, its state with the reason, its finding."""
         row = self.table.current()
-        self.chosen.set_text("" if row is None else host_text(row))
+        self.chosen.set_text("" if row is None else host_text(row, self.table.stopping))
 
     def _arrange(self, actions: FleetActions) -> None:
         menu = QMenu(self, toolTipsVisible=True)

@@ -7,12 +7,13 @@ from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QWidget
 
 from app.fleet.board import BoardRow
-from app.fleet_study import HostRunState
+from app.fleet_study import FleetStudy, HostRunState
 from widgets.fleet.board_text import BoardHead
 from widgets.parts.actions import offer
 
 NO_STUDY = "No study is shown"
 NO_HOST = "Select a host"
+REPLACED = "Another host is measured in its place"
 
 
 class FleetActions(QObject):
@@ -68,28 +69,31 @@ class FleetActions(QObject):
         offer(self.stop, own and not stopping, "Stop or detach the hosts under way", elsewhere)
         failed = study.counts.get(HostRunState.FAILED, 0) > 0
         offer(self.retry_failed, failed, "Run every failed host again", "No host has failed")
-        offer(self.add, True, "Measure more hosts in the sessions that are not over", "")
+        offer(self.add, True, "Measure more hosts in the sessions that are not over, or in the last one", "")
         offer(self.end, open_, "Skip what waits, and stop or continue what is under way", "The study has ended")
-        self._show_chosen(chosen, own=own, elsewhere=elsewhere)
+        self._show_chosen(study, chosen, own=own, elsewhere=elsewhere)
 
-    def _show_chosen(self, chosen: Sequence[BoardRow], *, own: bool, elsewhere: str) -> None:
+    def _show_chosen(self, study: FleetStudy, chosen: Sequence[BoardRow], *, own: bool, elsewhere: str) -> None:
         """Enable the actions that apply to the `chosen` rows; `elsewhere`: why this window runs none, unless `own`."""
-        states = {one.state for row in chosen for one in row.host_runs}
+        kept = [row for row in chosen if row.current.host in study.plan.by_name]
+        states = {one.state for row in kept for one in row.host_runs}
         one = len(chosen) == 1
         reason = "Select one host" if chosen else NO_HOST
         run = one and bool(chosen[0].current.run)
         opens = "Show the run, live if this window runs it"
         offer(self.open_run, run, opens, "It has no run yet" if one else reason)
         again = bool(states & {HostRunState.FAILED, HostRunState.SKIPPED})
-        offer(self.retry, again, "Run the failed and skipped sessions again", "None has failed" if chosen else NO_HOST)
+        none_failed = "None has failed" if kept else REPLACED
+        offer(self.retry, again, "Run the failed and skipped sessions again", none_failed if chosen else NO_HOST)
         waits = HostRunState.WAITING in states
         offer(self.skip, waits, "Skip the sessions that wait", "No session waits" if chosen else NO_HOST)
         runs = own and HostRunState.RUNNING in states
         stops = "Stop the sessions under way; what they measured is stored, and Retry runs them again"
         idle = elsewhere if not own else "No session is under way"
         offer(self.stop_hosts, runs, stops, idle if chosen else NO_HOST)
-        single = one and chosen[0].current.peer is None
-        offer(self.replace, single, "Measure another host in place of this one", reason)
+        single = one and chosen[0].current.peer is None and bool(kept)
+        replaced = REPLACED if chosen and not kept else reason
+        offer(self.replace, single, "Measure another host in place of this one", replaced)
 
     def _make(self, text: str, keys: str = "") -> QAction:
         context = Qt.ShortcutContext.WidgetWithChildrenShortcut

@@ -91,24 +91,24 @@ class FleetCommands(QObject):
             )
 
     def _retry_chosen(self) -> None:
-        if names := self._board.table.hosts():
-            self._retry(names)
+        if numbers := self._board.table.numbers():
+            self._retry(numbers)
 
-    def _retry(self, hosts: Sequence[str]) -> None:
+    def _retry(self, numbers: Sequence[int]) -> None:
         if (study := self._study) is not None:
-            self._change(lambda: self._workstation.retry_host_runs(study.id, hosts), self._continue)
+            self._change(lambda: self._workstation.retry_host_runs(study.id, numbers=numbers), self._continue)
 
     def _skip(self) -> None:
-        study, names = self._study, self._board.table.hosts()
-        if study is None or not names:
+        study, rows, numbers = self._study, self._board.table.chosen(), self._board.table.numbers()
+        if study is None or not rows:
             return
         workstation = self._workstation
-        text = f"Skipped {names[0] if len(names) == 1 else count_text(len(names), 'host')}"
+        text = f"Skipped {rows[0].title if len(rows) == 1 else count_text(len(rows), 'host')}"
 
         def undo(skipped: Sequence[HostRun]) -> None:
             workstation.unskip_host_runs(study.id, skipped)
 
-        self._do(lambda: workstation.skip_host_runs(study.id, names), undo, text)
+        self._do(lambda: workstation.skip_host_runs(study.id, numbers=numbers), undo, text)
 
     def _stop_hosts(self) -> None:
         if (study := self._study) is not None:
@@ -118,16 +118,16 @@ class FleetCommands(QObject):
     def _add_hosts(self) -> None:
         if (study := self._study) is not None:
             add = self._workstation.add_fleet_hosts
-            question = HostsQuestion(self._workstation, self._page)
+            question = HostsQuestion(self._workstation, self._page, study)
             question.accepted.connect(lambda: self._change(lambda: add(study.id, question.hosts), self._continue))
             opened(question)
 
     def _replace(self) -> None:
-        study, names = self._study, self._board.table.hosts()
-        if study is None or len(names) != 1:
+        study, rows = self._study, self._board.table.chosen()
+        if study is None or len(rows) != 1:
             return
-        replace_host, old = self._workstation.replace_fleet_host, names[0]
-        question = HostsQuestion(self._workstation, self._page, old)
+        replace_host, old = self._workstation.replace_fleet_host, rows[0].current.host
+        question = HostsQuestion(self._workstation, self._page, study, old)
         question.accepted.connect(
             lambda: self._change(lambda: replace_host(study.id, old, question.hosts[0].name), self._continue)
         )

@@ -64,6 +64,7 @@ class FleetPage(Page):
         self.notice, self.undo_bar = Notice(), UndoBar(self.undo)
         self.new_button = push_button("New study…", lambda _checked: self.new_study(), primary=True)
         self._wanted = ""  # a study to select once it is listed
+        self._unread = False  # whether the notice is about a read that failed
         self._listing: BackgroundJob | None = None
         self._list_again = False
         self._clock = QTimer(self, interval=LIST_EVERY)
@@ -123,7 +124,7 @@ class FleetPage(Page):
             return
         self._list_again = False
         self._listing = BackgroundJob(self.workstation.fleet_studies, self)
-        self._listing.start(self._show_studies, self._show_error, finished=self._listed)
+        self._listing.start(self._show_studies, self._show_unread, finished=self._listed)
         if self.feed.study:
             self.feed.refresh()
 
@@ -160,6 +161,9 @@ class FleetPage(Page):
             self.results.show_study(name)
 
     def _show_reading(self, reading: BoardReading) -> None:
+        if self._unread:
+            self._unread = False
+            self.notice.hide()
         own = self.runs.runs(reading.board.study.id)
         self.board.show_reading(reading, own=own)
         self.results.follow(reading.board.study)
@@ -172,9 +176,16 @@ class FleetPage(Page):
             return
         head = replace(head, own=self.runs.runs(head.study.id))
         stopping = self.runs.stopping(head.study.id)
+        self.board.show_stopping(self.runs.stopping_host_runs(head.study.id))
         self.actions_of_fleet.show_study(head, self.board.table.chosen(), stopping=stopping)
 
+    def _show_unread(self, error: BenchwrightError) -> None:
+        """Show why studies or a board were not read, until a board is."""
+        self._show_error(error)
+        self._unread = True
+
     def _show_error(self, error: BenchwrightError) -> None:
+        self._unread = False
         if not self.report_damage(error):
             self.notice.show_error(error)
 
@@ -193,7 +204,7 @@ class FleetPage(Page):
     def _connect(self) -> None:
         self.studies.moved.connect(self._show_current)
         self.feed.read.connect(self._show_reading)
-        self.feed.failed.connect(self._show_error)
+        self.feed.failed.connect(self._show_unread)
         self.board.figure_chosen.connect(self.feed.show_figure)
         self.board.table.moved.connect(self._offer)
         self.commands.changed.connect(self.refresh)
@@ -205,6 +216,8 @@ class FleetPage(Page):
         self.runs.changed.connect(self._offer)
         self.runs.failed.connect(self._show_error)
         self.runs.ended.connect(lambda: self.refresh() if self.isVisible() else None)
+        for action in (*self.actions_of_fleet.of_study(), *self.actions_of_fleet.of_hosts()):
+            action.triggered.connect(self.notice.hide)  # it was about an earlier one
         self.addActions(list(self.actions_of_fleet.of_study()))
         self.addAction(self.undo.action)
 
@@ -218,7 +231,7 @@ class FleetPage(Page):
             splitter.setStretchFactor(splitter.count() - 1, share)
         splitter.setChildrenCollapsible(False)
         if not remember_splitter(splitter, "fleet"):
-            splitter.setSizes([self.studies.scaled(220), self.studies.scaled(880)])
+            splitter.setSizes([self.studies.scaled(240), self.studies.scaled(860)])
         self.empty = EmptyState(
             "No fleet study yet",
             "A study measures one plan on every host of some groups, in sessions, and shows which hosts differ.",

@@ -178,6 +178,12 @@ class FleetRuns(QObject):
         if run is not None and run.runner is not None:
             for number in numbers:
                 run.runner.stop_host_run(number)
+            self.changed.emit()
+
+    def stopping_host_runs(self, study: str) -> frozenset[int]:
+        """Return the numbers of the host-runs of a study that were asked to stop here and have not ended."""
+        run = self._runs.get(study)
+        return frozenset() if run is None or run.runner is None else run.runner.stopping()
 
     def stop_all(self) -> None:
         """Stop every study."""

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QWidget
 
-from app.fleet_study import FleetHost
+from app.fleet_study import FleetHost, FleetStudy
 from app.services import Workstation
 from suites.errors import BenchwrightError
-from widgets.fleet.study_draft import groups_text
+from suites.quantities import listed
+from widgets.fleet.study_draft import LISTED, by_group, groups_text
 from widgets.fleet.study_form import WORDS_TIP
 from widgets.jobs import BackgroundJob
 from widgets.parts.controls import line_edit
@@ -19,18 +20,21 @@ from widgets.parts.text import Text, Tone
 SETTLED = 250
 """Milliseconds after the last change until the hosts are looked up."""
 
-ADD = "They are measured in the sessions that are not over. What was measured stays."
+ADD = "They are measured in the sessions that are not over, or in the last one. What was measured stays."
 REPLACE = "The new host takes the group and the sessions that did not end well. What was measured stays."
 
 
 class HostsQuestion(QuestionDialog):
-    """Asks for hosts; with `replaced`, for one host in its place. `hosts` are those found, empty while invalid."""
+    """Asks for hosts of a study; with `replaced`, for one host in its place.
 
-    def __init__(self, workstation: Workstation, parent: QWidget | None, replaced: str = "") -> None:
+    `hosts` are those found that the study does not have, empty while invalid.
+    """
+
+    def __init__(self, workstation: Workstation, parent: QWidget | None, study: FleetStudy, replaced: str = "") -> None:
         title = f"Replace {replaced}" if replaced else "Add hosts"
         super().__init__(title, REPLACE if replaced else ADD, "Replace" if replaced else "Add hosts", parent)
         self.hosts: Sequence[FleetHost] = ()
-        self._workstation, self._replaced = workstation, replaced
+        self._workstation, self._study, self._replaced = workstation, study, replaced
         self._job: BackgroundJob | None = None
         hint = "name of a host" if replaced else "web  db-*  type=c7i.*"
         self.words = line_edit("Hosts", lambda _text: self._edited(), tip=WORDS_TIP, placeholderText=hint)
@@ -44,7 +48,7 @@ class HostsQuestion(QuestionDialog):
         self.words.setFocus()
 
     def _edited(self) -> None:
-        self.hosts = ()
+        self.hosts, self._job = (), None  # what is found by earlier words is dropped
         self.accept_button.setEnabled(False)
         self._settle.start()
 
@@ -53,18 +57,34 @@ class HostsQuestion(QuestionDialog):
         self.found.clear()
         if words:
             job = self._job = BackgroundJob(lambda: workstation.fleet_hosts(words), self)
-            job.start(lambda hosts: self._show(hosts) if job is self._job else None, self._show_fault)
+            job.start(
+                lambda hosts: self._show(hosts) if job is self._job else None,
+                lambda fault: self._show_fault(fault) if job is self._job else None,
+            )
 
     def _show(self, hosts: Sequence[FleetHost]) -> None:
         if self._replaced and len(hosts) != 1:
             self.found.show_message("error", f"{len(hosts)} hosts are selected. Name one.")
             return
-        groups: dict[str, list[str]] = {}
-        for host in hosts:
-            groups.setdefault(host.group, []).append(host.name)
-        self.hosts = hosts
-        self.found.show_message("good", groups_text(groups))
-        self.accept_button.setEnabled(True)
+        self.hosts = [host for host in hosts if host.name not in self._study.plan.by_name]
+        known = [host.name for host in hosts if host not in self.hosts]
+        lines = [f"In the study already: {listed(known, LISTED)}."] if known else []
+        if self.hosts:
+            lines.insert(0, groups_text(by_group(self.hosts)))
+        separate = not self._replaced and self._separate_text()
+        if separate:
+            lines.append(separate)
+        self.found.show_message("warning" if separate else "good" if self.hosts else "error", "\n".join(lines))
+        self.accept_button.setEnabled(bool(self.hosts))
+
+    def _separate_text(self) -> str:
+        """Return how to add hosts to a group of the study, if some are of another one; else an empty text."""
+        groups = self._study.plan.groups
+        other = next((host for host in self.hosts if host.group not in groups), None)
+        if other is None:
+            return ""
+        known = next(iter(groups))
+        return f"{other.group} is a new group of the study. To add to {known}: {known}:={other.name}"
 
     def _show_fault(self, fault: BenchwrightError) -> None:
         self.found.show_message("error", f"{fault.message} {fault.remedy}".strip())

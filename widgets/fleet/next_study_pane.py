@@ -14,7 +14,8 @@ from app.fleet.study import FleetMetric
 from app.plans.plan import Policy
 from app.sample_size.designs import DesignLimits
 from app.services import Workstation
-from suites.quantities import count_text, exact_share_text, listed, share_text
+from suites.errors import BenchwrightError
+from suites.quantities import count_text, listed
 from widgets.fleet.read_pane import ReadPane
 from widgets.parts.actions import ActionButton, offer
 from widgets.parts.boxes import column_in, fill, in_row
@@ -39,8 +40,16 @@ SETTLED = 250
 
 NO_DESIGN = "No design with at most {} instances of each type reaches it."
 NO_CHOICE = "Select a design"
-MOST_GROUPS = 4
-"""Groups that a tool tip names."""
+
+MOST_SHORT = 3
+"""Groups with too few hosts that are named."""
+
+COMPUTING = "Computing the designs…"
+
+
+def _share_text(share: float) -> str:
+    """Return a share in percent, of a column that is aligned on the decimal point."""
+    return f"{100 * share:.2f} %"
 
 
 _COLUMNS: tuple[TableColumn[FleetDesign], ...] = (
@@ -50,12 +59,12 @@ _COLUMNS: tuple[TableColumn[FleetDesign], ...] = (
                 key=lambda one: one.design.sessions),
     TableColumn("Trials", lambda one: str(one.design.trials), align=RIGHT, width=70,
                 tip="Trials of each session", key=lambda one: one.design.trials),
-    TableColumn("Shows", lambda one: exact_share_text(round(one.shown, 4)), align=RIGHT, width=84,
+    TableColumn("Shows", lambda one: _share_text(one.shown), align=RIGHT, width=84,
                 tip="By the variance that was estimated", key=lambda one: one.shown),
-    TableColumn("At upper limits", lambda one: MISSING if one.cautious is None else share_text(one.cautious),
+    TableColumn("At upper limits", lambda one: MISSING if one.cautious is None else _share_text(one.cautious),
                 align=RIGHT, width=120, hide_order=1, key=lambda one: one.cautious or 0.0,
                 tip=f"What it shows {AT_UPPER_LIMITS}"),
-    TableColumn("Instance-hours", lambda one: f"{one.hours:.3g}", align=RIGHT, width=116,
+    TableColumn("Instance-hours", lambda one: f"{one.hours:.2f}", align=RIGHT, width=116,
                 tip="Of all types together", key=lambda one: one.hours),
 )  # fmt: skip
 
@@ -84,13 +93,13 @@ class NextStudyPane(ReadPane):
         for field, name in ((self.goal, "Goal"), (self.wanted, "Percent"), (self.most, "Most instances of a type")):
             field.setAccessibleName(name)
         self.table = Table[FleetDesign]("Designs of the next study", TableModel(_COLUMNS))
-        self.none = Text("", Tone.MUTED)
+        self.none, self.short = Text("", Tone.MUTED), Text("", Tone.WARNING)
         self.begin = QAction("New study of this design…", self)
         self._settle = QTimer(self, singleShot=True, interval=SETTLED)
         self._connect()
         words = (Text(text, Tone.MUTED, wrap=False) for text in ("with at most", "instances of each type"))
         head = flowing(self.goal, self.wanted, next(words), self.most, next(words))
-        foot = in_row(ActionButton(self.begin), None)
+        foot = in_row(ActionButton(self.begin), (self.short, 1), spacing=SPACE[1])
         fill(column_in(self, SPACE[1]), self.notice, head, self.none, (self.table, 1), foot)
         self._clear()
 
@@ -118,21 +127,23 @@ class NextStudyPane(ReadPane):
             self.table.selectRow(0)
         self._follow()
 
-    def _follow(self) -> None:
-        chosen = self.proposals is not None and self.table.current() is not None
-        offer(self.begin, chosen, f"Its tests with the sessions and trials of the design{self._missing()}", NO_CHOICE)
+    def _fail(self, error: BenchwrightError) -> None:
+        self._clear()
+        super()._fail(error)
 
-    def _missing(self) -> str:
-        """Return the groups that have fewer hosts than the selected design; empty without one."""
-        one = self.table.current()
-        if self._chosen is None or one is None:
-            return ""
-        groups = self._chosen[0].study.plan.groups
-        few = [f"{name} has {len(hosts)}" for name, hosts in groups.items() if len(hosts) < one.design.hosts]
-        if not few:
-            return ""
-        needed = count_text(one.design.hosts, "instance")
-        return f". It needs {needed} of each type, {listed(few, MOST_GROUPS)}: add hosts to the groups"
+    def _edited(self) -> None:
+        """Remove the designs of another goal, and compute those of this one once it is settled."""
+        if self.study:
+            self._job = None  # its designs are of another goal
+            self._clear()
+            self.none.setText(COMPUTING)
+            self.none.show()
+            self._settle.start()
+
+    def _follow(self) -> None:
+        design = None if self.proposals is None else self.table.current()
+        offer(self.begin, design is not None, "Its tests with the sessions and trials of the design", NO_CHOICE)
+        self.short.setText("" if design is None or self._chosen is None else short_text(self._chosen[0], design))
 
     def _request_study(self) -> None:
         design = self.table.current()
@@ -140,13 +151,14 @@ class NextStudyPane(ReadPane):
             return
         study, wanted = self._chosen[0].study.plan, design.design
         repetition = replace(study.plan.repetition, policy=Policy.FIXED, trials=wanted.trials, sessions=wanted.sessions)
-        words = [f"{group}:={','.join(hosts[: wanted.hosts])}" for group, hosts in study.groups.items()]
+        groups = {"-".join(group.split()): hosts[: wanted.hosts] for group, hosts in study.groups.items()}
+        words = [f"{group}:={','.join(hosts)}" for group, hosts in groups.items()]
         self.study_requested.emit(replace(study.plan, repetition=repetition), " ".join(words))
 
     def _connect(self) -> None:
-        self.goal.activated.connect(lambda _at: self._settle.start())
-        self.wanted.valueChanged.connect(lambda _value: self._settle.start())
-        self.most.valueChanged.connect(lambda _value: self._settle.start())
+        self.goal.activated.connect(lambda _at: self._edited())
+        for field in (self.wanted, self.most):
+            field.valueChanged.connect(lambda _value: self._edited())
         self._settle.timeout.connect(lambda: self.show_study(self.study))
         self.begin.triggered.connect(lambda _checked: self._request_study())
         self.table.moved.connect(self._follow)
@@ -157,3 +169,10 @@ class NextStudyPane(ReadPane):
         for widget in (self.table, self.none):
             widget.hide()
         self._follow()
+
+
+def short_text(found: FleetResults, design: FleetDesign) -> str:
+    """Return the groups of a study that have fewer hosts than a design: ``c7i has 8 hosts: add ...``."""
+    sizes = {group: len(hosts) for group, hosts in found.study.plan.groups.items()}
+    short = [f"{group} has {count_text(size, 'host')}" for group, size in sizes.items() if size < design.design.hosts]
+    return f"{listed(short, MOST_SHORT)}: add hosts to the new study." if short else ""

@@ -49,7 +49,7 @@ class StudyDialog(QDialog):
         self._job: BackgroundJob | None = None
         self._files = PlanFiles(workstation, self)
         self._files.opened.connect(self._take_file)
-        self._files.failed.connect(self._show_fault)
+        self._files.failed.connect(self._show_unread)
         self.form = StudyForm()
         self.estimate, self.fault = Text(), FieldMessage()
         self.estimate.setAccessibleName("Estimate")
@@ -68,7 +68,7 @@ class StudyDialog(QDialog):
         fill(column_in(card, SPACE[1], (SPACE[2], SPACE[1], SPACE[2], SPACE[1])), self.estimate, self.fault)
         fill(column_in(inner, SPACE[2]), self.form, card, None)
         rows = dialog_column(self, "New fleet study")
-        fill(rows, (scrolled(inner), 1), button_row(None, self.cancel_button, self.start_button))
+        fill(rows, (scrolled(inner), 1), button_row(None, self.start_button, self.cancel_button))
         for button in (self.cancel_button, self.form.file_button):
             button.setAutoDefault(False)
         self.start_button.setDefault(True)
@@ -114,6 +114,7 @@ class StudyDialog(QDialog):
         if isinstance(chosen, Plan):
             self.form.show_plan(chosen)
         else:
+            self.form.show_plan(None)  # what is shown until it is read is another plan
             self._files.open_recent(chosen)
 
     def _take_file(self, plan: Plan) -> None:
@@ -129,7 +130,7 @@ class StudyDialog(QDialog):
     def _edited(self) -> None:
         self.draft = self.form.draft(self.draft)
         self.form.fit(network=self.draft.has_network_test)
-        self.preview = None
+        self.preview = self._job = None  # a preview of earlier entries is dropped
         self.start_button.setEnabled(False)
         self._settle.start()
 
@@ -139,7 +140,10 @@ class StudyDialog(QDialog):
             self._show_preview(StudyPreview())
             return
         job = self._job = BackgroundJob(lambda: preview_of(workstation, draft), self)
-        job.start(lambda preview: self._show_preview(preview) if job is self._job else None, self._show_fault)
+        job.start(
+            lambda preview: self._show_preview(preview) if job is self._job else None,
+            lambda fault: self._show_fault(fault) if job is self._job else None,
+        )
 
     def _show_preview(self, preview: StudyPreview) -> None:
         self.preview = preview
@@ -152,6 +156,13 @@ class StudyDialog(QDialog):
         if preview.fault is not None:
             self._show_fault(preview.fault)
         self.start_button.setEnabled(preview.plan is not None)
+
+    def _show_unread(self, fault: BenchwrightError) -> None:
+        """Show why a plan was not read; if there is no other one, until an entry changes."""
+        if self.draft.plan is None:
+            self._settle.stop()
+            self._job = None
+        self._show_fault(fault)
 
     def _show_fault(self, fault: BenchwrightError) -> None:
         self.fault.show()

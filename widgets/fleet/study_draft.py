@@ -1,7 +1,7 @@
 """What the user enters for a fleet study, and its preview. No Qt."""
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from app.fleet.estimate import estimate_lines
@@ -85,15 +85,22 @@ class StudyPreview:
 
 def preview_of(workstation: Workstation, draft: StudyDraft) -> StudyPreview:
     """Return the preview of a draft; may block."""
-    groups: dict[str, list[str]] = {}
+    groups: Mapping[str, Sequence[str]] = {}
     try:
         hosts = workstation.fleet_hosts(draft.words.split())
-        for host in hosts:
-            groups.setdefault(host.group, []).append(host.name)
+        groups = by_group(hosts)
         plan = draft.fleet_plan(hosts)
         return StudyPreview(groups, plan, estimate_lines(workstation.fleet_estimate(plan)))
     except BenchwrightError as fault:
         return StudyPreview(groups, fault=fault)
+
+
+def by_group(hosts: Iterable[FleetHost]) -> Mapping[str, Sequence[str]]:
+    """Return the names of hosts by group."""
+    groups: dict[str, list[str]] = {}
+    for host in hosts:
+        groups.setdefault(host.group, []).append(host.name)
+    return groups
 
 
 def groups_text(groups: Mapping[str, Sequence[str]]) -> str:

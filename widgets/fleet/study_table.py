@@ -6,7 +6,7 @@ from app.fleet.board import study_state
 from app.fleet_study import FleetStudy, HostRunState
 from app.library_table import local_moment
 from suites.quantities import count_text
-from widgets.fleet.board_text import counts_text
+from widgets.fleet.board_text import counts_text, moment_text
 from widgets.parts.table import Table
 from widgets.parts.table_model import RIGHT, TableColumn, TableModel
 from widgets.theme import SPACE, icon
@@ -21,6 +21,12 @@ def _mark(study: FleetStudy) -> QIcon:
     if counts.get(HostRunState.FAILED):
         return icon("error")
     return icon("good" if study.over else "queue")
+
+
+def _begun(moment: str) -> str:
+    """Return the local time of a moment of today, of another one its month and day."""
+    text = moment_text(moment)
+    return text[5:10] or text
 
 
 def _tip(study: FleetStudy) -> str:
@@ -38,11 +44,11 @@ def _progress(study: FleetStudy) -> str:
 
 
 COLUMNS: tuple[TableColumn[FleetStudy], ...] = (
-    TableColumn("Study", lambda study: study.name, mark=_mark, more=_tip, stretch=True, least=110),
-    TableColumn("State", study_state, more=_tip, tone="muted", width=110, hide_order=2),
-    TableColumn("Begun", lambda study: local_moment(study.created)[5:16], more=_tip, tone="muted", width=84,
-                hide_order=1),
-    TableColumn("Over", _progress, align=RIGHT, more=_tip, width=64, tip="Host-runs that are over, of all"),
+    TableColumn("Study", lambda study: study.name, mark=_mark, more=_tip, stretch=True, least=84),
+    TableColumn("State", study_state, more=_tip, tone="muted", width=110, hide_order=1),
+    TableColumn("Begun", lambda study: _begun(study.created), more=_tip, tone="muted", width=50, hide_order=3),
+    TableColumn("Over", _progress, align=RIGHT, more=_tip, width=64, hide_order=2,
+                tip="Host-runs that are over, of all"),
 )  # fmt: skip
 
 

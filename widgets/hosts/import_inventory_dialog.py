@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
+from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QCheckBox, QComboBox, QDialog, QWidget
 
 from app.fleet.inventory_import import ImportAction, ImportedHost, ImportOptions, ImportPreview
@@ -23,6 +24,9 @@ from widgets.parts.text import Text, Tone
 from widgets.theme import SPACE, icon
 
 SIZE = (940, 560)
+
+SETTLED = 250
+"""Milliseconds after the last change of a text until the file is read again."""
 
 _MARKS: Mapping[ImportAction, str] = MappingProxyType({ImportAction.SKIPPED: "warning", ImportAction.ADDED: "good"})
 
@@ -58,8 +62,11 @@ class ImportInventoryDialog(QDialog):
         self.source.addItem("Recognised by its content", None)
         for source, command in COMMANDS.items():
             self.source.addItem(command, source)
-        self.group = line_edit("Group", tip="Adds all hosts to this group", placeholderText="none")
-        self.user = line_edit("User", tip="Account on hosts for which the file states none", placeholderText="of ssh")
+        self.group = line_edit("Group", self._edited, tip="Adds all hosts to this group", placeholderText="none")
+        self.user = line_edit(
+            "User", self._edited, tip="Account on hosts for which the file states none", placeholderText="of ssh"
+        )
+        self._settle = QTimer(self, singleShot=True, interval=SETTLED)
         self.private = QCheckBox("Prefer private addresses")
         self.replaces = QCheckBox("Replace saved hosts")
         self.notice = Notice()
@@ -83,7 +90,15 @@ class ImportInventoryDialog(QDialog):
     def _ask_file(self) -> None:
         ask_for_file(self, "Import inventory", self.read, ["JSON or CSV (*.json *.csv)", "All files (*)"])
 
+    def _edited(self, _text: str) -> None:
+        """Read the file again once a text is settled: on leaving the field, a click on Import would be lost."""
+        if self._file is not None:
+            self._stop()
+            self.import_button.setEnabled(False)
+            self._settle.start()
+
     def _read_again(self) -> None:
+        self._settle.stop()
         if self._file is None:
             return
         file, source, private = self._file, self.source.currentData(), self.private.isChecked()
@@ -98,7 +113,11 @@ class ImportInventoryDialog(QDialog):
         self._stop()
         self.notice.hide()
         self._show(ImportPreview(()))
-        self._job = BackgroundJob(work, self).start(self._show, self.notice.show_error)
+        job = self._job = BackgroundJob(work, self)
+        job.start(
+            lambda preview: self._show(preview) if job is self._job else None,
+            lambda error: self.notice.show_error(error) if job is self._job else None,
+        )
 
     def _store(self) -> None:
         preview, workstation = self.preview, self._workstation
@@ -125,8 +144,7 @@ class ImportInventoryDialog(QDialog):
         self.source.currentIndexChanged.connect(lambda _index: self._read_again())
         for box in (self.private, self.replaces):
             box.toggled.connect(lambda _checked: self._read_again())
-        for edit in (self.group, self.user):
-            edit.editingFinished.connect(self._read_again)
+        self._settle.timeout.connect(self._read_again)
 
     def _arrange(self) -> None:
         explanation = (

@@ -34,6 +34,9 @@ from widgets.theme import SPACE
 MEASURED = 200
 """Rows whose texts are measured for the width of a column."""
 
+COUNTED = 2000
+"""Rows among which the text with the most characters is measured, too, in a column whose texts are whole."""
+
 
 _SHOWN = (
     Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ForegroundRole, Qt.ItemDataRole.FontRole,
@@ -347,11 +350,12 @@ class Table(QTableView, Generic[RowT]):
 
     def _longest_width(self, number: int) -> int:
         """Return the width of the longest text of a column, for figures, which are not cut; of many rows some count."""
-        shown, text = self.content.shown, self.content.columns[number].text
-        sampled = range(0, len(shown), math.ceil(len(shown) / MEASURED) or 1)
-        advance = self.fontMetrics().horizontalAdvance
+        shown, column, advance = self.content.shown, self.content.columns[number], self.fontMetrics().horizontalAdvance
+        text, sampled = column.text, range(0, len(shown), math.ceil(len(shown) / MEASURED) or 1)
+        counted = range(0, len(shown), 1 + len(shown) // COUNTED) if column.whole and len(sampled) < len(shown) else ()
+        most = sorted(counted, key=lambda row: len(text(shown[row])))[-1:]
         headings = self.content.has_headings
-        rows = [row for row in sampled if not (headings and self.content.index(row, 0).data(HEADING))]
+        rows = [row for row in (*sampled, *most) if not (headings and self.content.index(row, 0).data(HEADING))]
         longest = max(rows, key=lambda row: advance(text(shown[row])), default=-1)
         return self.sizeHintForIndex(self.content.index(longest, number)).width()
 

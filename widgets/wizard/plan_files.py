@@ -1,6 +1,6 @@
 """Open and save plan files and job files, and list the recent plans."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
@@ -36,6 +36,7 @@ class PlanFiles(QObject):
         self._window = window
         self._to_save: tuple[Plan, Plan | None] | None = None
         self._kept: list[tuple[RecentPlan, Plan]] = []
+        self._opening: BackgroundJob | None = None
 
     def ask_open(self) -> None:
         """Ask for a plan file and read it."""
@@ -61,7 +62,7 @@ class PlanFiles(QObject):
                 raise BenchwrightError(f"{path} is not a regular file.", "Choose the TOML file of a plan.")
             return workstation.load_plan(path, usable_goals=False)
 
-        BackgroundJob(load).start(self.opened, self.failed)
+        self._open(load)
 
     def open_job_file(self, path: Path, hosts: Sequence[str]) -> None:
         """Read the fio job file at `path` as a plan on `hosts`."""
@@ -89,10 +90,19 @@ class PlanFiles(QObject):
             self.open_from(Path(plan.path))
         elif plan.run:
             workstation = self._workstation
-            BackgroundJob(lambda: workstation.plan_to_repeat(plan.run)).start(self.opened, self.failed)
+            self._open(lambda: workstation.plan_to_repeat(plan.run))
         else:
+            self._opening = None
             for kept in [kept for recent, kept in self._kept if recent is plan]:
                 self.opened.emit(kept)
+
+    def _open(self, load: Callable[[], Plan]) -> None:
+        """Read a plan; of several that are read at once, the last one that was chosen is opened."""
+        job = self._opening = BackgroundJob(load, self)
+        job.start(
+            lambda plan: self.opened.emit(plan) if job is self._opening else None,
+            lambda error: self.failed.emit(error) if job is self._opening else None,
+        )
 
     def save_to(self, plan: Plan, path: Path, basis: Plan | None) -> None:
         """Write `plan`, made from `basis`, to `path`."""

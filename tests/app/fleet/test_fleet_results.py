@@ -13,6 +13,7 @@ from app.fleet.levels import FleetLevel
 from app.fleet.moments import MomentEffect
 from app.fleet.results import lemons_text, ranking_notes, results_lines
 from app.fleet.study import FleetError
+from app.fleet_study import HostRunState
 from app.host_attributes import HostAttributes
 from app.json_converter import published
 from app.ranking.candidates import RankingCriteria
@@ -130,6 +131,19 @@ def test_only_a_lemon_has_a_ticket(workstation: Workstation, monkeypatch: pytest
     monkeypatch.setattr(Workstation, "fleet_results", lambda *_words: praised)
     with pytest.raises(FleetError, match="is no lemon"):
         workstation.lemon_ticket(study.id, SLOW)
+
+
+def test_a_deleted_run_is_noted_and_ends_no_analysis(workstation: Workstation, tmp_path: Path) -> None:
+    study = copied_study(workstation)
+    done = [one for one in workstation.host_runs(study.id) if one.state is HostRunState.DONE]
+    workstation.delete(done[-1].run)
+    found = workstation.fleet_results(study.id)
+    assert [note for note in found.notes if "deleted" in note] == [f"1 run deleted from the library: {done[-1].title}."]
+    assert sorted(len(group.hosts) for group in workstation.fleet_sameness(study.id)) == [11, 12, 12]
+    assert workstation.rank([f"fleet:{study.id}"], RankingCriteria({"iops": 1.0})).ranked
+    assert workstation.export_fleet_report(study.id, [("html", tmp_path / "report.html")])
+    groups = workstation.sessions_of_groups(f"fleet:{study.id}")
+    assert sum(selector.count(",") + 1 for each in groups.values() for selector in each.values()) == len(done) - 1
 
 
 def test_an_outlier_differs_in_no_fact_where_all_hosts_have_the_same(workstation: Workstation) -> None:

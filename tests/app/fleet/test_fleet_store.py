@@ -10,7 +10,7 @@ import pytest
 
 from app.events import RunDetached, RunEnded, RunStarted, State, TrialStarted
 from app.fleet.admission import startable
-from app.fleet_study import FleetHost, FleetLimits, FleetStudy, HostRun, HostRunState
+from app.fleet_study import FleetHost, FleetLimits, FleetStudy, HostRun, HostRunState, Topology
 from app.host_attributes import HostAttributes
 from app.store import ownership
 from app.store.errors import StoreError, TakenOverError
@@ -497,6 +497,40 @@ def test_a_replaced_host_is_not_measured_beside_the_new_one(store: Store) -> Non
         store.settle_host_run(study.id, carried, D, reason="")
     assert store.host_runs_under_way(study.id) == []
     assert f"benchwright attach {RUN} --stop" in store.host_runs_of(study.id)[2].reason
+
+
+def test_a_replaced_host_waits_no_more_and_is_not_replaced_again(store: Store) -> None:
+    study = begun(store, 2)
+    skipped = store.skip_host_runs(study.id, ["a1"])
+    store.add_fleet_hosts(study.id, [FleetHost("a3", "a")], "a1")
+    assert store.unskip_host_runs(study.id, skipped) == []
+    store.skip_host_runs(study.id, ["a2"])
+    with pytest.raises(StoreError, match="a1 was replaced by a3"):
+        store.retry_host_runs(study.id, ["a1"], [S])
+    with pytest.raises(StoreError, match="a1 was replaced by a3"):
+        store.add_fleet_hosts(study.id, [FleetHost("a4", "a")], "a1")
+    assert states(store, study) == [S, S, W]
+
+
+def test_skipping_is_undone_until_the_study_is_ended(store: Store) -> None:
+    study = begun(store, 2)
+    skipped = store.skip_host_runs(study.id, ["a1", "a2"])
+    assert store.find_fleet_study(study.id).ended is not None
+    assert len(store.unskip_host_runs(study.id, skipped)) == 2
+    assert store.find_fleet_study(study.id).ended is None
+    skipped = store.skip_host_runs(study.id, ["a1"])
+    store.end_fleet_study(study.id)
+    assert store.unskip_host_runs(study.id, skipped) == []
+    assert store.find_fleet_study(study.id).ended is not None
+
+
+def test_one_pair_of_several_is_skipped_and_retried(store: Store) -> None:
+    mesh = replace(fleet_plan(numbered(4), short_plan(NETWORK)), topology=Topology.MESH)
+    study = store.begin_fleet_study(mesh, by_workers=False)
+    assert [one.title for one in store.skip_host_runs(study.id, [], [2])] == ["a1 – a3"]
+    assert states(store, study) == [W, S, W, W, W, W]
+    assert [one.title for one in store.retry_host_runs(study.id, [], [F, S], [2, 3])] == ["a1 – a3"]
+    assert states(store, study) == [W] * 6
 
 
 def test_a_study_of_pairs_takes_no_host(store: Store) -> None:

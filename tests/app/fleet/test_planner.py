@@ -111,6 +111,19 @@ def test_a_goal_out_of_reach_has_no_design() -> None:
     assert propose_fleet(COMPONENTS, replace(REQUEST, wanted=1e-4), COST) == []
 
 
+def test_more_sessions_than_suffice_with_the_fewest_trials_are_not_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    computed = list[SampleDesign]()
+
+    def counted(noise: NestedVariance, design: SampleDesign) -> float | None:
+        computed.append(design)
+        return half_width(noise, design)
+
+    monkeypatch.setattr("app.fleet.planner._measure", lambda _request: counted)
+    found = propose_fleet(COMPONENTS, replace(REQUEST, limits=DesignLimits(500, 30, 30)), COST)
+    assert len(found) > 400
+    assert len(computed) < 10 * len(found)
+
+
 def test_sessions_that_were_not_repeated_are_one() -> None:
     once = components_of(fleet_of(np.random.default_rng(1), SimulatedFleet(1, 10, 1, 3)).nested())
     assert {one.design.sessions for one in propose_fleet(once, REQUEST, COST)} == {1}

@@ -1,6 +1,7 @@
 """What can be done with a study, by who runs it and in which state its hosts are; each refusal has a reason."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from PySide6.QtWidgets import QWidget
@@ -9,7 +10,7 @@ from pytestqt.qtbot import QtBot
 from app.fleet_study import HostRunState
 from tests.widgets.fleet_boards import BEGAN, made_board
 from widgets.fleet.board_text import BoardHead
-from widgets.fleet.fleet_actions import FleetActions
+from widgets.fleet.fleet_actions import REPLACED, FleetActions
 
 HOSTS = ("open_run", "retry", "skip", "stop_hosts", "replace")
 
@@ -30,6 +31,19 @@ def test_pause_and_resume_go_by_who_runs_the_study(actions: FleetActions, runs: 
     assert [name for name in ("pause", "resume") if getattr(actions, name).isVisible()] == shown.split()
     assert actions.stop.isEnabled() is (runs == "here")
     assert actions.skip.isEnabled()
+
+
+def test_a_replaced_host_is_neither_retried_nor_replaced(actions: FleetActions) -> None:
+    board = made_board(3, state=HostRunState.SKIPPED)
+    plan = replace(board.study.plan, hosts=board.study.plan.hosts[1:])
+    study = replace(board.study, plan=plan)
+    gone = [row for row in board.rows if row.title not in plan.by_name]
+    actions.show_study(BoardHead(study, own=True), gone, stopping=False)
+    assert not actions.retry.isEnabled()
+    assert not actions.replace.isEnabled()
+    assert actions.retry.toolTip() == actions.replace.toolTip() == REPLACED
+    actions.show_study(BoardHead(study, own=True), board.rows, stopping=False)
+    assert actions.retry.isEnabled()
 
 
 @pytest.mark.parametrize(

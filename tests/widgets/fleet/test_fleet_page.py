@@ -1,6 +1,8 @@
 """The page Fleet: the board of a study, its filter, and what the user changes."""
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 import pytest
@@ -10,14 +12,16 @@ from PySide6.QtWidgets import QDialog, QPushButton
 from pytestqt.modeltest import ModelTester
 from pytestqt.qtbot import QtBot
 
-from app.fleet_study import FleetStudy, HostRunState
+from app.fleet_study import FleetHost, FleetStudy, HostRunState
 from app.hosts.hosts import HostEntry
 from app.questions import RefusingAsker
 from app.services import Workstation
-from tests.widgets.fleet_studies import BROKEN, FAST, SLOW, copied_study
+from suites.errors import BenchwrightError
+from tests.widgets.fleet_studies import BROKEN, FAST, SLOW, begin, copied_study, fleet_plan
 from widgets import jobs
 from widgets.fleet.fleet_page import FleetPage
 from widgets.fleet.hosts_question import HostsQuestion
+from widgets.fleet.study_table import StudyTable
 from widgets.parts.dialogs import QuestionDialog
 
 pytestmark = pytest.mark.usefixtures("idle")
@@ -77,6 +81,19 @@ def test_an_empty_library_offers_a_new_study(qtbot: QtBot, workstation: Workstat
     assert not page.actions_of_fleet.add.isEnabled()
 
 
+def test_a_narrow_list_of_studies_has_when_they_began(qtbot: QtBot, workstation: Workstation) -> None:
+    table = StudyTable()
+    qtbot.addWidget(table)
+    table.resize(table.scaled(190), 200)
+    table.show()
+    today = begin(workstation, fleet_plan(3))
+    table.show_rows([today, replace(today, id="old", created="2026-02-03T04:05:06.000+00:00")])
+    texts = table.as_text().splitlines()
+    assert texts[0] == "Study\tBegun"
+    assert texts[1].partition("\t")[2][2] == ":"
+    assert texts[2].partition("\t")[2] == "02-03"
+
+
 def test_failed_hosts_and_outliers_are_first(page: FleetPage, qtmodeltester: ModelTester) -> None:
     assert [row.title for row in page.board.table.content.shown[:3]] == [BROKEN, SLOW, FAST]
     assert len(page.board.table.content.shown) == HOSTS
@@ -128,6 +145,20 @@ def test_a_refresh_keeps_the_selection_and_replaces_only_changed_rows(
     assert [name for name in after if after[name] is not before[name]] == ["c7i-05"]
     assert not resets
     assert [row.title for row in table.chosen()] == [SLOW]
+
+
+def test_a_study_that_takes_longer_than_estimated_has_no_end(
+    qtbot: QtBot, page: FleetPage, workstation: Workstation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    new = begin(workstation, fleet_plan(3))
+    known = []
+    for elapsed in (0.0, 1e6):
+        monkeypatch.setattr("widgets.fleet.board_feed.seconds_since", lambda _moment, elapsed=elapsed: elapsed)
+        with qtbot.waitSignal(page.feed.read, check_params_cb=lambda read: read.board.study.id == new.id) as read:
+            page.feed.show(new.id)
+        known.append(read.args[0].head.remaining is not None)
+        qtbot.waitUntil(lambda: not jobs.running())
+    assert known == [True, False]
 
 
 def test_skipping_is_undone(qtbot: QtBot, page: FleetPage, workstation: Workstation, study: FleetStudy) -> None:
@@ -182,6 +213,46 @@ def test_a_retry_leaves_the_study_to_the_process_that_runs_it(
     assert not page.runs.running
 
 
+def test_only_hosts_that_the_study_lacks_are_added(qtbot: QtBot, page: FleetPage, workstation: Workstation) -> None:
+    entries = [HostEntry(f"c7i-{at:02}", host_name="127.0.0.1", port=1) for at in range(1, HOSTS // 3 + 3)]
+    workstation.save_hosts(*entries)
+    page.actions_of_fleet.add.trigger()
+    question = opened_question(page, HostsQuestion)
+    for words, added, hint in (
+        ("c7i:=c7i-*", ["c7i-13", "c7i-14"], ""),
+        ("c7i-13", ["c7i-13"], "c7i:=c7i-13"),
+        ("c7i-01", [], ""),
+    ):
+        question.words.setText(words)
+        qtbot.waitUntil(lambda: bool(question.found.label.text()) and not question._settle.isActive())
+        qtbot.waitUntil(lambda: not jobs.running())
+        assert [host.name for host in question.hosts] == added
+        assert question.accept_button.isEnabled() is bool(added)
+        assert hint in question.found.label.text()
+        assert "c7i-01" in question.found.label.text() or words == "c7i-13"
+    question.reject()
+
+
+def test_an_error_of_a_read_is_gone_after_the_next_one(
+    qtbot: QtBot, page: FleetPage, workstation: Workstation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_args: object) -> None:
+        raise BenchwrightError("The library is busy.", "Try again.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(workstation, "fleet_board", fail)
+        page.feed.refresh()
+        qtbot.waitUntil(page.notice.isVisible)
+    refreshed(qtbot, page)
+    assert not page.notice.isVisible()
+    page.commands.failed.emit(BenchwrightError("Not skipped.", ""))
+    refreshed(qtbot, page)
+    assert page.notice.isVisible()  # of what the user did
+    page.actions_of_fleet.pause.trigger()
+    assert not page.notice.isVisible()
+    qtbot.waitUntil(lambda: not jobs.running())
+
+
 def test_unknown_hosts_cannot_be_added(qtbot: QtBot, page: FleetPage) -> None:
     page.actions_of_fleet.add.trigger()
     question = opened_question(page, HostsQuestion)
@@ -189,6 +260,35 @@ def test_unknown_hosts_cannot_be_added(qtbot: QtBot, page: FleetPage) -> None:
     qtbot.waitUntil(lambda: bool(question.found.label.text()))
     assert not question.accept_button.isEnabled()
     question.reject()
+
+
+def test_a_host_that_was_found_by_an_earlier_name_replaces_nothing(
+    qtbot: QtBot, page: FleetPage, workstation: Workstation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workstation.save_hosts(*(HostEntry(name, host_name="127.0.0.1", port=1) for name in ("spare-1", "spare-10")))
+    asked, read = threading.Event(), threading.Event()
+    found = workstation.fleet_hosts
+
+    def late(words: Sequence[str]) -> Sequence[FleetHost]:
+        hosts = found(words)
+        asked.set()
+        assert read.wait(10)
+        return hosts
+
+    monkeypatch.setattr(workstation, "fleet_hosts", late)
+    page.board.table.select((BROKEN, "m7g"))
+    page.actions_of_fleet.replace.trigger()
+    question = opened_question(page, HostsQuestion)
+    question.words.setText("spare-1")
+    qtbot.waitUntil(asked.is_set)
+    question.words.setText("spare-10")
+    read.set()
+    qtbot.waitUntil(lambda: not jobs.running())
+    assert not question.accept_button.isEnabled()
+    qtbot.waitUntil(question.accept_button.isEnabled)
+    assert [host.name for host in question.hosts] == ["spare-10"]
+    question.reject()
+    qtbot.waitUntil(lambda: not jobs.running())
 
 
 def test_enter_opens_the_run_of_a_host(qtbot: QtBot, page: FleetPage) -> None:

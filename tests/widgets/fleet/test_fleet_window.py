@@ -183,6 +183,7 @@ def test_a_stopped_host_fails_and_is_retried(qtbot: QtBot, windows: Windows) -> 
     page.board.table.setFocus()
     qtbot.waitUntil(page.board.table.hasFocus)
     qtbot.keyClick(page.board.table, Qt.Key.Key_Delete, Qt.KeyboardModifier.ControlModifier)
+    assert "stopping" in page.board.chosen.text()
     qtbot.waitUntil(lambda: windows.counts() == {HostRunState.FAILED: 1}, timeout=PATIENCE)
     qtbot.waitUntil(lambda: not page.runs.running, timeout=PATIENCE)
     qtbot.waitUntil(page.actions_of_fleet.retry.isEnabled, timeout=PATIENCE)

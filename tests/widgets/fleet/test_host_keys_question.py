@@ -12,7 +12,7 @@ from app.services import Workstation
 from tests.widgets.fleet_studies import begin, fleet_plan
 from widgets import jobs
 from widgets.fleet.fleet_runs import FleetRuns
-from widgets.host_keys_dialog import HostKeysDialog
+from widgets.host_keys_dialog import HostKeysDialog, HostKeysQuestion
 from widgets.jobs import BackgroundJob
 from widgets.questions import WindowAsker
 
@@ -25,6 +25,19 @@ def keys(hosts: Sequence[str]) -> list[HostKeyQuestion]:
         HostKeyQuestion(host, f"192.0.2.{number}", 22, "ssh-ed25519", f"SHA256:{host:A<43}", "known_hosts")
         for number, host in enumerate(hosts, 1)
     ]
+
+
+def test_the_host_of_a_key_has_room_in_large_text(qtbot: QtBot) -> None:
+    dialog = HostKeysDialog(HostKeysQuestion(tuple(keys(["web-1", "web-2"]))))
+    qtbot.addWidget(dialog)
+    font = dialog.font()
+    font.setPointSizeF(1.5 * font.pointSizeF())
+    dialog.table.setFont(font)
+    dialog.show()
+    dialog.table.fit()
+    names = [each.name for each in dialog.table.content.columns]
+    assert dialog.table.columnWidth(names.index("Host")) >= dialog.table.scaled(120)
+    assert not dialog.table.isColumnHidden(names.index("Fingerprint"))
 
 
 @pytest.mark.parametrize("accepted", [True, False])

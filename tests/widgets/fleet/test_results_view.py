@@ -15,6 +15,7 @@ from pytestqt.qtbot import QtBot
 from app.comparison.variance import GROUP, RUN
 from app.fleet.changes import NOT_COMMON
 from app.fleet.levels import fleet_levels
+from app.fleet.planner import FleetGoal
 from app.fleet.results import PAIRED
 from app.fleet.sameness import sameness_of
 from app.fleet_study import FleetStudy
@@ -128,7 +129,7 @@ def test_replacing_a_lemon_asks_on_the_board(qtbot: QtBot, page: FleetPage) -> N
     page.board.filter.setText("m7g")
     page.results.outliers.replace.trigger()
     assert page.views.tabs.currentIndex() == 0
-    assert page.board.table.hosts() == [SLOW]
+    assert [row.title for row in page.board.table.chosen()] == [SLOW]
     question = next(found for found in page.findChildren(HostsQuestion) if found.isVisible())
     question.reject()
     qtbot.waitUntil(lambda: not jobs.running())
@@ -283,18 +284,33 @@ def test_the_next_study_has_the_sessions_and_trials_of_a_design(qtbot: QtBot, pa
     qtbot.waitUntil(lambda: not jobs.running())
 
 
-def test_a_design_of_more_instances_than_a_group_has_names_the_group(qtbot: QtBot, page: FleetPage) -> None:
+def test_the_designs_of_another_goal_are_not_offered(qtbot: QtBot, page: FleetPage) -> None:
     pane = page.results.next_study
     pane.wanted.setValue(10.0)
     brought(qtbot, page, pane)
-    fewest = 12
-    large = next(row for row, one in enumerate(pane.table.content.shown) if one.design.hosts > fewest)
-    small = next((row for row, one in enumerate(pane.table.content.shown) if one.design.hosts <= fewest), None)
-    pane.table.selectRow(large)
-    assert f"c7i has {fewest}" in pane.begin.toolTip()
-    if small is not None:
-        pane.table.selectRow(small)
-        assert "c7i" not in pane.begin.toolTip()
+    qtbot.waitUntil(pane.begin.isEnabled)
+    pane.goal.setCurrentIndex(1)
+    pane.goal.activated.emit(1)
+    assert not pane.begin.isEnabled()
+    assert pane.table.isHidden()
+    assert pane.none.isVisible()
+    qtbot.waitUntil(pane.begin.isEnabled)
+    assert pane.proposals is not None
+    assert pane.proposals.request.goal is FleetGoal.DIFFERENCE
+
+
+def test_groups_with_fewer_hosts_than_a_design_are_named(qtbot: QtBot, page: FleetPage) -> None:
+    pane = page.results.next_study
+    brought(qtbot, page, pane)
+    pane.most.setValue(100)
+    pane.wanted.setValue(1.0)
+    qtbot.waitUntil(pane.begin.isEnabled)
+    row = next(at for at, one in enumerate(pane.table.content.shown) if one.design.hosts > 12)
+    pane.table.selectRow(row)
+    assert pane.short.text().startswith("c7i has 12 hosts")
+    pane.wanted.setValue(10.0)
+    assert not pane.short.text()
+    qtbot.waitUntil(lambda: not jobs.running())
 
 
 def test_a_goal_out_of_reach_says_so_and_offers_nothing(qtbot: QtBot, page: FleetPage) -> None:

@@ -1,13 +1,17 @@
 """The dialog of a new study: hosts and estimate as they are entered, faults as messages, nothing lost."""
 
+import threading
+from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.fleet_study import FleetStudy, HostOrder
+from app.fleet_study import FleetHost, FleetStudy, HostOrder
 from app.hosts.hosts import HostEntry
 from app.plans.plan import Plan, make_step
+from app.plans.recent import RecentPlan
 from app.services import Workstation
 from tests.lab_sshd import AnsweringAsker
 from widgets import jobs
@@ -49,6 +53,31 @@ def test_groups_and_estimate_are_shown_while_hosts_are_entered(qtbot: QtBot, dia
     assert dialog.start_button.isEnabled()
 
 
+def test_a_preview_of_earlier_hosts_starts_nothing(
+    qtbot: QtBot, dialog: StudyDialog, workstation: Workstation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, read = threading.Event(), threading.Event()
+    found = workstation.fleet_hosts
+
+    def late(words: Sequence[str]) -> Sequence[FleetHost]:
+        hosts = found(words)
+        asked.set()
+        assert read.wait(10)
+        return hosts
+
+    monkeypatch.setattr(workstation, "fleet_hosts", late)
+    dialog.form.words.setText("web-1")
+    qtbot.waitUntil(asked.is_set)
+    dialog.form.words.setText("web-2")
+    read.set()
+    qtbot.waitUntil(lambda: not jobs.running())
+    assert not dialog.start_button.isEnabled()
+    settle(qtbot, dialog)
+    assert dialog.preview is not None
+    assert dialog.preview.plan is not None
+    assert [host.name for host in dialog.preview.plan.hosts] == ["web-2"]
+
+
 @pytest.mark.parametrize(("words", "every"), [("mail-*", "1 d"), ("web-* web-1", "1 d"), ("web-*", "sometimes")])
 def test_a_fault_is_a_message_and_keeps_the_entries(qtbot: QtBot, dialog: StudyDialog, words: str, every: str) -> None:
     dialog.form.sessions.setValue(3)
@@ -62,6 +91,51 @@ def test_a_fault_is_a_message_and_keeps_the_entries(qtbot: QtBot, dialog: StudyD
     enter(qtbot, dialog, "web-*")
     assert not dialog.fault.isVisible()
     assert dialog.start_button.isEnabled()
+
+
+def test_a_chosen_plan_that_cannot_be_read_starts_no_other_one(
+    qtbot: QtBot, dialog: StudyDialog, tmp_path: Path
+) -> None:
+    enter(qtbot, dialog, "web-*")
+    assert dialog.start_button.isEnabled()
+    broken = tmp_path / "disk.toml"
+    broken.write_text("no plan")
+    dialog._offer([CPU, RecentPlan("disk", (), (), "2026-11-30", path=str(broken))], 1)
+    dialog.form.plan_chosen.emit(1)
+    assert not dialog.start_button.isEnabled()
+    qtbot.waitUntil(dialog.fault.isVisible)
+    assert "disk.toml" in dialog.fault.label.text()
+    qtbot.waitUntil(lambda: not jobs.running() and not dialog._settle.isActive())
+    assert not dialog.start_button.isEnabled()
+    assert "disk.toml" in dialog.fault.label.text()
+    dialog.form.plan_chosen.emit(0)
+    settle(qtbot, dialog)
+    assert dialog.start_button.isEnabled()
+
+
+def test_the_last_chosen_plan_is_that_of_the_study(
+    qtbot: QtBot, dialog: StudyDialog, workstation: Workstation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    later = replace(CPU, steps=(make_step("sysbench-cpu", {"time": 2, "threads": 1}),))
+    paths = [tmp_path / "slow.toml", tmp_path / "quick.toml"]
+    for plan, path in zip((CPU, later), paths, strict=True):
+        workstation.save_plan(replace(plan, hosts=("web-1",)), path)
+    read, load = threading.Event(), workstation.load_plan
+
+    def late(path: Path, *, usable_goals: bool) -> Plan:
+        assert path != paths[0] or read.wait(10)
+        return load(path, usable_goals=usable_goals)
+
+    monkeypatch.setattr(workstation, "load_plan", late)
+    dialog._offer([RecentPlan(CPU.name, (), (), "2026-11-30", path=str(path)) for path in paths], -1)
+    for number in (0, 1):
+        dialog.form.plans.setCurrentIndex(number)
+        dialog.form.plan_chosen.emit(number)
+    qtbot.waitUntil(lambda: dialog.draft.plan is not None)
+    read.set()
+    qtbot.waitUntil(lambda: not jobs.running())
+    assert dialog.draft.plan is not None
+    assert dialog.draft.plan.steps == later.steps
 
 
 def test_what_is_entered_is_the_plan_of_the_study(qtbot: QtBot, dialog: StudyDialog, workstation: Workstation) -> None:
