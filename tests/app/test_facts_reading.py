@@ -112,12 +112,12 @@ def test_questions_are_refused_once_the_iteration_is_given_up() -> None:
 
 
 @pytest.mark.lab
-def test_twenty_hosts_of_which_one_refuses_and_one_is_silent(
+def test_hosts_of_which_one_refuses_and_one_is_silent(
     start_lab_host: Callable[..., LabHost], tmp_path: Path
 ) -> None:
-    for server in range(3):
+    for server in range(2):
         lab = start_lab_host()
-        for number in range(server, 20, 3):
+        for number in range(server, 8, 2):
             lab.add_to_home(f"web-{number}")
     refusing = start_lab_host()
     refusing.add_to_home("refuses")
@@ -126,16 +126,16 @@ def test_twenty_hosts_of_which_one_refuses_and_one_is_silent(
     with (Path.home() / ".ssh" / "config").open("a") as config:
         config.write(f"Host silent\n  HostName 127.0.0.1\n  Port {silent.getsockname()[1]}\n  ConnectTimeout 60\n")
     workstation = Workstation(tmp_path / "runs.sqlite3", tmp_path / "hosts.toml")
-    hosts = ["silent", "refuses", *(f"web-{number}" for number in range(20))]
+    hosts = ["silent", "refuses", *(f"web-{number}" for number in range(8))]
     found: dict[str, Facts | BenchwrightError] = {}
     for host, one in workstation.facts_of_all(hosts, RefusingAsker(), watch=False):
         found[host] = one
-        if len(found) == 21:
+        if len(found) == 9:
             assert "silent" not in found
             silent.close()
     assert {host for host, one in found.items() if isinstance(one, ConnectError)} == {"silent", "refuses"}
     kernels = {one.system.kernel for one in found.values() if isinstance(one, Facts)}
-    assert (len(found), len(kernels)) == (22, 1)
+    assert (len(found), len(kernels)) == (10, 1)
     ran = CliRunner().invoke(benchwright, ["facts", "web-1", "refuses", "web-0", "--json"])
     assert (ran.exit_code, "refuses was not read" in ran.stderr) == (1, True)
     assert [one["host"] for one in json.loads(ran.stdout)] == ["web-1", "web-0"]

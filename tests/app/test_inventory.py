@@ -120,6 +120,7 @@ def test_changes_of_several_threads_do_not_overwrite_each_other(tmp_path: Path) 
     assert len(SavedInventory(tmp_path / "inventory.toml").attributes()) == 40
 
 
+@pytest.mark.slow
 def test_the_largest_inventory_is_stored_in_time(saved: SavedInventory) -> None:
     hosts = {f"web-{number}": WEB for number in range(20_000)}
     saved.put(hosts)
