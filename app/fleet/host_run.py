@@ -48,8 +48,8 @@ class CarrierServices:
     """What carrying a host-run needs: `run` runs a plan under a run id, `attach` resumes a run.
 
     `others` returns how many other workers are alive, which have keys, logins and options of their own. `on_refused`
-    gets a host-run that needs what only the user can give this process: a key, a login, consent. `on_settled` gets one
-    with its new state and the reason; RUNNING if it has no carrier.
+    gets a host-run that needs what only the user can give this process: a key, a login, consent; and the reason.
+    `on_settled` gets one with its new state and the reason; RUNNING if it has no carrier.
     """
 
     store: Store
@@ -57,7 +57,7 @@ class CarrierServices:
     attach: Callable[[str, Control], Generator[Event]]
     new_run_id: Callable[[], str]
     others: Callable[[], int] = lambda: 0
-    on_refused: Callable[[FleetStudy, HostRun], None] = lambda _study, _one: None
+    on_refused: Callable[[FleetStudy, HostRun, str], None] = lambda *_: None
     on_settled: Callable[[FleetStudy, HostRun, HostRunState, str], None] = lambda *_: None
 
 
@@ -197,8 +197,8 @@ def _settle(
     others = services.others() if refused else 0
     again = one.attempts <= max(study.plan.retries, others) and (not refused or others > 0)
     if refused:
-        services.on_refused(study, one)
         reason = _of_worker(study, one, reason, error)
+        services.on_refused(study, one, reason)
     if outcome.library not in {None, store.location}:
         reason = f"The library could not be written: the run is saved to {outcome.library}. {reason}".strip()
         settle(one, HostRunState.FAILED, reason)

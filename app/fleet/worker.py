@@ -102,7 +102,7 @@ class FleetWorker:
         self._reached_since, self._reached, self._began = math.inf, -math.inf, -math.inf
         self._unreached: set[str] = set()
         self._passes: Counter[tuple[str, int]] = Counter()
-        self._refused: set[tuple[str, int]] = set()
+        self._refused: dict[tuple[str, int], str] = {}
 
     def stop(self) -> None:
         """Take no more host-runs, and detach those under way: other workers attach them. From any thread."""
@@ -218,9 +218,9 @@ class FleetWorker:
         elif isinstance(event, RunStarted):
             self._unreached.add(one.title)  # so far
 
-    def _note_refused(self, study: FleetStudy, one: HostRun) -> None:
+    def _note_refused(self, study: FleetStudy, one: HostRun, reason: str) -> None:
         self._unreached.add(one.title)
-        self._refused.add((study.id, one.number))
+        self._refused[study.id, one.number] = reason
 
     def _others(self) -> int:
         """Return how many other workers are alive, or will be."""
@@ -234,7 +234,8 @@ class FleetWorker:
         if one.title not in self._unreached or not self._leaves(key, one):
             return False
         self._passes[key] += 1
-        waits, reason = uncounted(one), f"{self._name} does not reach {one.title}: left to other workers."
+        waits = uncounted(one)
+        reason = self._refused.get(key, f"{self._name} did not reach {one.title}: left to other workers.")
         with suppress(StoreError):  # it is released after a while
             if one.run:
                 self._store.leave_host_run(study.id, one, reason)

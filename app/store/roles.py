@@ -15,10 +15,12 @@ QUEUE_GRANTS = f"""DO $$ BEGIN
         GRANT USAGE ON SCHEMA {QUEUE_SCHEMA} TO {WRITER};
         GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {QUEUE_SCHEMA} TO {WRITER};
         GRANT USAGE ON ALL SEQUENCES IN SCHEMA {QUEUE_SCHEMA} TO {WRITER};
+        GRANT USAGE ON SCHEMA {QUEUE_SCHEMA} TO {READER};
+        GRANT SELECT ON {QUEUE_SCHEMA}.procrastinate_workers TO {READER};
     END IF;
 END $$;
 """
-"""Lets writers use the queue, once both exist."""
+"""Lets writers use the queue, and readers count the workers, once the roles and the queue exist."""
 
 ROLES_SQL = f"""-- Run it as the owner of the library, once and after each new format:
 --     benchwright store roles | psql -v ON_ERROR_STOP=1 DATABASE

@@ -25,6 +25,7 @@ from app.library_location import ServerUrl, location_of
 from app.store.errors import StoreError, StoreLostError
 from app.store.roles import ROLES_SQL
 from app.store.store import Store
+from app.store.workers import workers_alive
 from tests.app.fleet import queue_process
 from tests.app.fleet.queue_process import CLAIMS, run_claimed, shorten_intervals
 from tests.app.stores import library_on, opened, postgresql, url
@@ -382,7 +383,7 @@ def test_a_writer_uses_the_queue_and_only_the_owner_prepares_it(postgresql: Serv
         for store in opened(writer):
             defer(JobQueue(writer), store, jobs(1))
         assert len(queued(url)) == 1
-        postgresql.execute("REVOKE ALL ON SCHEMA benchwright_queue FROM benchwright_writer", name)
+        postgresql.execute("REVOKE ALL ON SCHEMA benchwright_queue FROM benchwright_writer, benchwright_reader", name)
         with pytest.raises(StoreError, match="or this role may not use it"):
             JobQueue(writer).work(print, 1, threading.Event())
         postgresql.execute(ROLES_SQL, name)
@@ -391,6 +392,9 @@ def test_a_writer_uses_the_queue_and_only_the_owner_prepares_it(postgresql: Serv
             defer(JobQueue(writer), store, jobs(2)[1:])
             with working(JobQueue(writer), lambda job: received.append(job.number)):
                 until(lambda: sorted(received) == [0, 1])
+                for own in opened(reader):
+                    with own.database.reading() as connection:
+                        assert workers_alive(connection) == 1
         assert queued(url) == []
 
 

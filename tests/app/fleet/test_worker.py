@@ -187,6 +187,7 @@ def test_what_no_worker_may_carry_fails_once_each_has_tried(store: Store, queue:
     found = only(store, study)
     assert found.state is HostRunState.FAILED
     assert found.worker in found.reason
+    assert "--yes" in found.reason
     assert f"benchwright fleet retry {study.id} web-1" in found.reason
 
 
