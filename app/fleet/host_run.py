@@ -163,7 +163,7 @@ def _begun(
 
 
 def _confirm(store: Store, study: FleetStudy, one: HostRun, control: Control) -> None:
-    """Detach the run of a host-run that was released, as another process attaches it.
+    """Detach the run of a host-run that was released, as another process attaches it; stop that of a replaced host.
 
     Raises TakenOverError if another run was started.
     """
@@ -172,7 +172,8 @@ def _confirm(store: Store, study: FleetStudy, one: HostRun, control: Control) ->
     except TakenOverError:
         if not _once_reached(partial(store.fleet_studies_of, one.run), control):
             raise
-        control.detach()
+        active = _once_reached(partial(store.host_runs_under_way, study.id), control)
+        control.detach() if one.number in {each.number for each in active} else control.stop()
 
 
 def _noted(events: Generator[Event], outcome: _Outcome) -> Generator[Event]:
@@ -222,7 +223,8 @@ def _settle(
         if one.run in store.running():
             reason = f"{reason} {_may_still_run(study, one)}"
         elif refused:
-            reason = f"{reason} Then run: {_retry(study, one)}"
+            then = f"{reason} Then" if reason.endswith(".") else f"{reason}; then"  # after a command
+            reason = f"{then} run: {_retry(study, one)}"
         settle(one, HostRunState.FAILED, reason)
 
 

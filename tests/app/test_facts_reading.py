@@ -112,9 +112,7 @@ def test_questions_are_refused_once_the_iteration_is_given_up() -> None:
 
 
 @pytest.mark.lab
-def test_hosts_of_which_one_refuses_and_one_is_silent(
-    start_lab_host: Callable[..., LabHost], tmp_path: Path
-) -> None:
+def test_hosts_of_which_one_refuses_and_one_is_silent(start_lab_host: Callable[..., LabHost], tmp_path: Path) -> None:
     for server in range(2):
         lab = start_lab_host()
         for number in range(server, 8, 2):

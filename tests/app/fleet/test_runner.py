@@ -316,6 +316,21 @@ def test_the_run_of_a_host_that_is_replaced_is_stopped(store: Store, hosts: Host
     assert (record.summary.state, record.reason) == (State.PARTIAL, "stopped")
 
 
+def test_the_run_of_a_host_that_is_replaced_as_it_begins_is_stopped(store: Store, hosts: Hosts) -> None:
+    study = begun(store, 1)
+    hosts.blocking["a1"] = threading.Event()
+
+    def run(plan: Plan, run_id: str, control: Control) -> Generator[Event]:
+        if plan.hosts == ("a1",):
+            store.add_fleet_hosts(study.id, [FleetHost("a2", "a")], "a1")
+        yield from hosts.run(plan, run_id, control)
+
+    FleetRunner(CarrierServices(store, run, hosts.attach, hosts.new_run_id), study.id).run()
+    assert {host: one.state for host, one in by_host(store, study).items()} == {"a1": S, "a2": D}
+    record = store.load(by_host(store, study)["a1"].run)
+    assert (record.summary.state, record.reason) == (State.PARTIAL, "stopped")
+
+
 def test_a_run_that_cannot_be_attached_is_named_and_attached_when_it_is_retried(
     store: Store, hosts: Hosts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
