@@ -116,18 +116,19 @@ class FleetCommands(QObject):
             self._runs.stop_host_runs(study.id, [one.number for one in running if one.state is HostRunState.RUNNING])
 
     def _add_hosts(self) -> None:
-        if (study := self._study) is not None:
+        study, board = self._study, self._board.table.board
+        if study is not None and board is not None:
             add = self._workstation.add_fleet_hosts
-            question = HostsQuestion(self._workstation, self._page, study)
+            question = HostsQuestion(self._workstation, self._page, board)
             question.accepted.connect(lambda: self._change(lambda: add(study.id, question.hosts), self._continue))
             opened(question)
 
     def _replace(self) -> None:
-        study, rows = self._study, self._board.table.chosen()
-        if study is None or len(rows) != 1:
+        study, board, rows = self._study, self._board.table.board, self._board.table.chosen()
+        if study is None or board is None or len(rows) != 1:
             return
         replace_host, old = self._workstation.replace_fleet_host, rows[0].current.host
-        question = HostsQuestion(self._workstation, self._page, study, old)
+        question = HostsQuestion(self._workstation, self._page, board, old)
         question.accepted.connect(
             lambda: self._change(lambda: replace_host(study.id, old, question.hosts[0].name), self._continue)
         )

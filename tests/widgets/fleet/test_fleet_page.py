@@ -213,7 +213,9 @@ def test_a_retry_leaves_the_study_to_the_process_that_runs_it(
     assert not page.runs.running
 
 
-def test_only_hosts_that_the_study_lacks_are_added(qtbot: QtBot, page: FleetPage, workstation: Workstation) -> None:
+def test_only_hosts_that_the_study_lacks_are_added(
+    qtbot: QtBot, page: FleetPage, workstation: Workstation, study: FleetStudy
+) -> None:
     entries = [HostEntry(f"c7i-{at:02}", host_name="127.0.0.1", port=1) for at in range(1, HOSTS // 3 + 3)]
     workstation.save_hosts(*entries)
     page.actions_of_fleet.add.trigger()
@@ -231,6 +233,8 @@ def test_only_hosts_that_the_study_lacks_are_added(qtbot: QtBot, page: FleetPage
         assert hint in question.found.label.text()
         assert "c7i-01" in question.found.label.text() or words == "c7i-13"
     question.reject()
+    new = workstation.add_fleet_hosts(study.id, workstation.fleet_hosts(["c7i:=c7i-*"]))
+    assert {one.host for one in new} == {"c7i-13", "c7i-14"}
 
 
 def test_an_error_of_a_read_is_gone_after_the_next_one(
