@@ -6,6 +6,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QAction
 
 from app.fleet_study import FleetStudy, HostRun, HostRunState
+from suites.errors import BenchwrightError
 from suites.quantities import count_text
 from widgets.fleet.board_view import BoardView
 from widgets.fleet.fleet_actions import FleetActions
@@ -16,6 +17,10 @@ from widgets.jobs import BackgroundJob
 from widgets.page import Page
 from widgets.parts.dialogs import opened
 from widgets.undo import UndoStack
+
+NOT_UNDONE = BenchwrightError(
+    "Not undone: the study was ended, or these sessions have changed since.", "Retry runs skipped sessions again."
+)
 
 
 class FleetCommands(QObject):
@@ -106,7 +111,8 @@ class FleetCommands(QObject):
         text = f"Skipped {rows[0].title if len(rows) == 1 else count_text(len(rows), 'host')}"
 
         def undo(skipped: Sequence[HostRun]) -> None:
-            workstation.unskip_host_runs(study.id, skipped)
+            if skipped and not workstation.unskip_host_runs(study.id, skipped):
+                raise NOT_UNDONE
 
         self._do(lambda: workstation.skip_host_runs(study.id, numbers=numbers), undo, text)
 

@@ -174,6 +174,19 @@ def test_skipping_is_undone(qtbot: QtBot, page: FleetPage, workstation: Workstat
     assert workstation.fleet_study(study.id).counts == before
 
 
+def test_skipping_is_not_undone_once_the_study_was_ended(
+    qtbot: QtBot, page: FleetPage, workstation: Workstation, study: FleetStudy
+) -> None:
+    page.board.table.select((SLOW, "c7i"))
+    page.actions_of_fleet.skip.trigger()
+    qtbot.waitUntil(lambda: not jobs.running())
+    ended = workstation.end_fleet_study(study.id)
+    page.undo.undo()
+    qtbot.waitUntil(page.notice.isVisible)
+    assert workstation.fleet_study(study.id).counts == ended.counts
+    qtbot.waitUntil(lambda: not jobs.running())
+
+
 def test_pause_is_shown_and_undone(qtbot: QtBot, page: FleetPage, workstation: Workstation, study: FleetStudy) -> None:
     page.commands._pause()
     refreshed(qtbot, page)
