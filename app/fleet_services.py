@@ -252,8 +252,11 @@ class FleetServices(HostServices, ABC):
         return self._store.unskip_host_runs(word, skipped)
 
     def add_fleet_hosts(self, word: str, hosts: Sequence[FleetHost], *, instead_of: str = "") -> list[HostRun]:
-        """Add hosts to a study, or one instead of another; return the new host-runs."""
-        return self._store.add_fleet_hosts(word, hosts, instead_of)
+        """Add those of `hosts` that a study never had, or one instead of another; return the new host-runs."""
+        before = self._store.find_fleet_study(word)
+        known = before.plan.by_name.keys() | {one.host for one in self._store.host_runs_of(before.id)}
+        new = [host for host in hosts if host.name not in known]
+        return self._store.add_fleet_hosts(before.id, new or hosts, instead_of)
 
     def replace_fleet_host(self, word: str, old: str, new: str) -> list[HostRun]:
         """Measure the host `new` instead of `old` in a study, in the group of `old`; return the new host-runs."""

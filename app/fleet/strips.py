@@ -7,7 +7,7 @@ from app.chart import Chart, ChartAxis, ChartMark, ChartSeries, HeatCell
 from app.fleet.lemons import Lemon, LemonKind
 from app.fleet.study import FleetMetric, host_centre
 from app.plans.plan import host_label
-from suites.quantities import direction_text, listed, metric_text, times_text
+from suites.quantities import count_text, direction_text, listed, metric_text, times_text
 from suites.vocab import Better
 
 MOST_STRIPS = 40
@@ -53,11 +53,11 @@ def instance_strips(one: FleetMetric, group: str, outliers: Sequence[Lemon] = ()
         series += [_marks(name, dots, ChartMark.DOTS, colour)] if dots else []
     omitted = len(order) - len(hosts)
     return Chart(
-        f"{group}, {len(order)} instances",
+        f"{group}, {count_text(len(order), 'instance')}",
         _axis(one),
         ChartAxis("", names=tuple(_host_name(host, own) for host in hosts)),
         tuple(series),
-        f"{omitted} more instances are in the chart of groups." if omitted else "",
+        f"{count_text(omitted, 'instance')} only in the chart of groups." if omitted else "",
     )
 
 

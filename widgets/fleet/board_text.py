@@ -127,8 +127,9 @@ def _trials_text(row: BoardRow) -> str:
     """Return the trials that have ended, and the step under way: ``3/6 trials, fio``."""
     if row.progress is None:
         return "connecting"
-    of = "" if row.planned is None else f"/{row.planned}"
-    return ", ".join(filter(None, (f"{row.progress.ended}{of} trials", row.progress.step)))
+    ended, planned = row.progress.ended, row.planned
+    trials = count_text(ended, "trial") if planned is None else f"{ended}/{count_text(planned, 'trial')}"
+    return ", ".join(filter(None, (trials, row.progress.step)))
 
 
 def _waiting_text(one: HostRun) -> str:

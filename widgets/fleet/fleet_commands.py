@@ -6,6 +6,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QAction
 
 from app.fleet_study import FleetStudy, HostRun, HostRunState
+from suites.errors import BenchwrightError
 from suites.quantities import count_text
 from widgets.fleet.board_view import BoardView
 from widgets.fleet.fleet_actions import FleetActions
@@ -16,6 +17,10 @@ from widgets.jobs import BackgroundJob
 from widgets.page import Page
 from widgets.parts.dialogs import opened
 from widgets.undo import UndoStack
+
+NOT_UNDONE = BenchwrightError(
+    "Not undone: the study was ended, or these sessions have changed since.", "Retry runs skipped sessions again."
+)
 
 
 class FleetCommands(QObject):
@@ -106,7 +111,8 @@ class FleetCommands(QObject):
         text = f"Skipped {rows[0].title if len(rows) == 1 else count_text(len(rows), 'host')}"
 
         def undo(skipped: Sequence[HostRun]) -> None:
-            workstation.unskip_host_runs(study.id, skipped)
+            if skipped and not workstation.unskip_host_runs(study.id, skipped):
+                raise NOT_UNDONE
 
         self._do(lambda: workstation.skip_host_runs(study.id, numbers=numbers), undo, text)
 
@@ -116,18 +122,19 @@ class FleetCommands(QObject):
             self._runs.stop_host_runs(study.id, [one.number for one in running if one.state is HostRunState.RUNNING])
 
     def _add_hosts(self) -> None:
-        if (study := self._study) is not None:
+        study, board = self._study, self._board.table.board
+        if study is not None and board is not None:
             add = self._workstation.add_fleet_hosts
-            question = HostsQuestion(self._workstation, self._page, study)
+            question = HostsQuestion(self._workstation, self._page, board)
             question.accepted.connect(lambda: self._change(lambda: add(study.id, question.hosts), self._continue))
             opened(question)
 
     def _replace(self) -> None:
-        study, rows = self._study, self._board.table.chosen()
-        if study is None or len(rows) != 1:
+        study, board, rows = self._study, self._board.table.board, self._board.table.chosen()
+        if study is None or board is None or len(rows) != 1:
             return
         replace_host, old = self._workstation.replace_fleet_host, rows[0].current.host
-        question = HostsQuestion(self._workstation, self._page, study, old)
+        question = HostsQuestion(self._workstation, self._page, board, old)
         question.accepted.connect(
             lambda: self._change(lambda: replace_host(study.id, old, question.hosts[0].name), self._continue)
         )

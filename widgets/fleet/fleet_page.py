@@ -231,7 +231,7 @@ class FleetPage(Page):
             splitter.setStretchFactor(splitter.count() - 1, share)
         splitter.setChildrenCollapsible(False)
         if not remember_splitter(splitter, "fleet"):
-            splitter.setSizes([self.studies.scaled(240), self.studies.scaled(860)])
+            splitter.setSizes([self.studies.scaled(220), self.studies.scaled(880)])
         self.empty = EmptyState(
             "No fleet study yet",
             "A study measures one plan on every host of some groups, in sessions, and shows which hosts differ.",

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QWidget
 
-from app.fleet_study import FleetHost, FleetStudy
+from app.fleet.board import Board
+from app.fleet_study import FleetHost
 from app.services import Workstation
 from suites.errors import BenchwrightError
 from suites.quantities import listed
@@ -25,16 +26,16 @@ REPLACE = "The new host takes the group and the sessions that did not end well. 
 
 
 class HostsQuestion(QuestionDialog):
-    """Asks for hosts of a study; with `replaced`, for one host in its place.
+    """Asks for hosts that join the study of a board; with `replaced`, for one host in its place.
 
-    `hosts` are those found that the study does not have, empty while invalid.
+    `hosts` are those found that the study never had, empty while invalid.
     """
 
-    def __init__(self, workstation: Workstation, parent: QWidget | None, study: FleetStudy, replaced: str = "") -> None:
+    def __init__(self, workstation: Workstation, parent: QWidget | None, board: Board, replaced: str = "") -> None:
         title = f"Replace {replaced}" if replaced else "Add hosts"
         super().__init__(title, REPLACE if replaced else ADD, "Replace" if replaced else "Add hosts", parent)
         self.hosts: Sequence[FleetHost] = ()
-        self._workstation, self._study, self._replaced = workstation, study, replaced
+        self._workstation, self._board, self._replaced = workstation, board, replaced
         self._job: BackgroundJob | None = None
         hint = "name of a host" if replaced else "web  db-*  type=c7i.*"
         self.words = line_edit("Hosts", lambda _text: self._edited(), tip=WORDS_TIP, placeholderText=hint)
@@ -66,7 +67,8 @@ class HostsQuestion(QuestionDialog):
         if self._replaced and len(hosts) != 1:
             self.found.show_message("error", f"{len(hosts)} hosts are selected. Name one.")
             return
-        self.hosts = [host for host in hosts if host.name not in self._study.plan.by_name]
+        before = {one.host for row in self._board.rows for one in row.host_runs}
+        self.hosts = [host for host in hosts if host.name not in before]
         known = [host.name for host in hosts if host not in self.hosts]
         lines = [f"In the study already: {listed(known, LISTED)}."] if known else []
         if self.hosts:
@@ -79,7 +81,7 @@ class HostsQuestion(QuestionDialog):
 
     def _separate_text(self) -> str:
         """Return how to add hosts to a group of the study, if some are of another one; else an empty text."""
-        groups = self._study.plan.groups
+        groups = self._board.study.plan.groups
         other = next((host for host in self.hosts if host.group not in groups), None)
         if other is None:
             return ""

@@ -9,6 +9,7 @@ from app.fleet.results import FleetResults, outlier_text
 from app.run_filter import Term
 from app.services import Workstation
 from suites.errors import BenchwrightError
+from widgets.fleet.fleet_actions import REPLACED
 from widgets.fleet.results_tables import OutlierTable
 from widgets.jobs import BackgroundJob
 from widgets.parts.actions import ActionButton, offer
@@ -19,6 +20,7 @@ from widgets.parts.notice import Notice
 from widgets.parts.text import visible
 from widgets.theme import SPACE
 
+NO_OUTLIERS = "No instance that was tested differs from the others of its group."
 NO_OUTLIER = "Select an outlier"
 NO_LEMON = "The instance is better than the others of its group"
 
@@ -39,6 +41,7 @@ class OutliersPane(QWidget):
         self.table, self.notice = OutlierTable(), Notice()
         self.details = QPlainTextEdit(readOnly=True, tabChangesFocus=True)
         self.details.setAccessibleName("Details of the selected outlier")
+        self.details.setPlaceholderText(NO_OUTLIERS)
         self.copy_ticket = QAction("Copy ticket", self)
         self.copy_markdown = QAction("Copy as Markdown", self)
         self.show_runs = QAction("Show runs", self)
@@ -64,7 +67,8 @@ class OutliersPane(QWidget):
         offer(self.copy_ticket, ticket, "Copy the text of a ticket for the provider", NO_LEMON if some else NO_OUTLIER)
         offer(self.copy_markdown, ticket, "Copy the ticket as Markdown", NO_LEMON if some else NO_OUTLIER)
         offer(self.show_runs, some, "Show the runs of the host in the library", NO_OUTLIER)
-        offer(self.replace, some, "Measure another host in place of this one", NO_OUTLIER)
+        kept = one is not None and self._results is not None and one.host in self._results.study.plan.by_name
+        offer(self.replace, kept, "Measure another host in place of this one", REPLACED if some else NO_OUTLIER)
         if one is None or self._results is None:
             self._shown = self._job = None
             self.details.clear()

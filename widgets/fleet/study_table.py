@@ -46,7 +46,8 @@ def _progress(study: FleetStudy) -> str:
 COLUMNS: tuple[TableColumn[FleetStudy], ...] = (
     TableColumn("Study", lambda study: study.name, mark=_mark, more=_tip, stretch=True, least=84),
     TableColumn("State", study_state, more=_tip, tone="muted", width=110, hide_order=1),
-    TableColumn("Begun", lambda study: _begun(study.created), more=_tip, tone="muted", width=50, hide_order=3),
+    TableColumn("Begun", lambda study: _begun(study.created), more=_tip, tone="muted", width=60, whole=True,
+                hide_order=3),
     TableColumn("Over", _progress, align=RIGHT, more=_tip, width=64, hide_order=2,
                 tip="Host-runs that are over, of all"),
 )  # fmt: skip

@@ -174,6 +174,19 @@ def test_skipping_is_undone(qtbot: QtBot, page: FleetPage, workstation: Workstat
     assert workstation.fleet_study(study.id).counts == before
 
 
+def test_skipping_is_not_undone_once_the_study_was_ended(
+    qtbot: QtBot, page: FleetPage, workstation: Workstation, study: FleetStudy
+) -> None:
+    page.board.table.select((SLOW, "c7i"))
+    page.actions_of_fleet.skip.trigger()
+    qtbot.waitUntil(lambda: not jobs.running())
+    ended = workstation.end_fleet_study(study.id)
+    page.undo.undo()
+    qtbot.waitUntil(page.notice.isVisible)
+    assert workstation.fleet_study(study.id).counts == ended.counts
+    qtbot.waitUntil(lambda: not jobs.running())
+
+
 def test_pause_is_shown_and_undone(qtbot: QtBot, page: FleetPage, workstation: Workstation, study: FleetStudy) -> None:
     page.commands._pause()
     refreshed(qtbot, page)
@@ -213,7 +226,9 @@ def test_a_retry_leaves_the_study_to_the_process_that_runs_it(
     assert not page.runs.running
 
 
-def test_only_hosts_that_the_study_lacks_are_added(qtbot: QtBot, page: FleetPage, workstation: Workstation) -> None:
+def test_only_hosts_that_the_study_lacks_are_added(
+    qtbot: QtBot, page: FleetPage, workstation: Workstation, study: FleetStudy
+) -> None:
     entries = [HostEntry(f"c7i-{at:02}", host_name="127.0.0.1", port=1) for at in range(1, HOSTS // 3 + 3)]
     workstation.save_hosts(*entries)
     page.actions_of_fleet.add.trigger()
@@ -231,6 +246,8 @@ def test_only_hosts_that_the_study_lacks_are_added(qtbot: QtBot, page: FleetPage
         assert hint in question.found.label.text()
         assert "c7i-01" in question.found.label.text() or words == "c7i-13"
     question.reject()
+    new = workstation.add_fleet_hosts(study.id, workstation.fleet_hosts(["c7i:=c7i-*"]))
+    assert {one.host for one in new} == {"c7i-13", "c7i-14"}
 
 
 def test_an_error_of_a_read_is_gone_after_the_next_one(
