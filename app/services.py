@@ -117,9 +117,9 @@ class Workstation(RedactionServices):
 
         return quick_plan(host, facts)
 
-    def load_plan(self, path: Path, *, usable_goals: bool = True) -> Plan:
+    def load_plan(self, path: Path, *, usable_goals: bool = True, hosts: Sequence[str] = ()) -> Plan:
         """Return the plan in the file at `path`, as read_plan() does."""
-        return read_plan(path, usable_goals=usable_goals)
+        return read_plan(path, usable_goals=usable_goals, hosts=hosts)
 
     def save_plan(self, plan: Plan, path: Path) -> None:
         """Write `plan` to `path` as TOML."""

@@ -83,8 +83,8 @@ _NAMES = (
 
 def _fleet_plan(workstation: Workstation, file: Path, words: Sequence[str], given: Mapping[str, Any]) -> FleetPlan:
     hosts = workstation.fleet_hosts(words)
-    plan = varied(workstation.load_plan(file), given["vary"])
-    plan = on_hosts(plan, [host.name for host in hosts])
+    names = [host.name for host in hosts]
+    plan = on_hosts(varied(workstation.load_plan(file, hosts=names), given["vary"]), names)
     repetition = plan.repetition
     if given["sessions"] is not None:
         repetition = replace(repetition, sessions=given["sessions"])

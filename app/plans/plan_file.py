@@ -50,19 +50,20 @@ _PLAN_KEYS = {
 _STEP_KEYS = {"suite", "name", "peer", "parameters"}
 
 
-def read_plan(path: Path, *, usable_goals: bool = True) -> Plan:
+def read_plan(path: Path, *, usable_goals: bool = True, hosts: Sequence[str] = ()) -> Plan:
     """Return the plan in the file at `path`; raise PlanError naming the file and the fault.
 
-    Without `usable_goals` its goals may be ones that this version does not run, as in files of older versions.
+    Without `usable_goals` its goals may be ones that this version does not run, as in files of older versions. `hosts`
+    are those of a plan that names none.
     """
-    parse = partial(parse_plan, usable_goals=usable_goals)
+    parse = partial(parse_plan, usable_goals=usable_goals, hosts=hosts)
     return read_file(path, MAXIMUM_SIZE, PlanError, "A plan is a TOML file in UTF-8.", parse)
 
 
-def parse_plan(text: str, *, usable_goals: bool = True) -> Plan:
+def parse_plan(text: str, *, usable_goals: bool = True, hosts: Sequence[str] = ()) -> Plan:
     """Return the plan written in `text`; raise PlanError, ParameterError or UnknownSuiteError."""
     content = parse_toml(text, PlanError, "Compare it with the output of “benchwright plan new”.")
-    return plan_of(content, usable_goals=usable_goals)
+    return plan_of({**content, "hosts": content.get("hosts") or list(hosts)}, usable_goals=usable_goals)
 
 
 def plan_of(content: Mapping[str, Any], *, usable_goals: bool = True) -> Plan:

@@ -7,7 +7,7 @@ from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QDialog, QFrame, QWidget
 
 from app.fleet_study import FleetStudy
-from app.plans.plan import Plan
+from app.plans.plan import LOCAL, Plan
 from app.plans.recent import RecentPlan
 from app.questions import Asker
 from app.services import Workstation
@@ -47,7 +47,7 @@ class StudyDialog(QDialog):
         self.preview: StudyPreview | None = None
         self._offered: list[Plan | RecentPlan] = []
         self._job: BackgroundJob | None = None
-        self._files = PlanFiles(workstation, self)
+        self._files = PlanFiles(workstation, self, [LOCAL])  # the study has its own hosts
         self._files.opened.connect(self._take_file)
         self._files.failed.connect(self._show_unread)
         self.form = StudyForm()

@@ -30,8 +30,10 @@ class PlanFiles(QObject):
     saved = Signal(object)  # the Path
     failed = Signal(object)  # a BenchwrightError
 
-    def __init__(self, workstation: Workstation, window: QWidget) -> None:
+    def __init__(self, workstation: Workstation, window: QWidget, hosts: Sequence[str] = ()) -> None:
+        """`hosts` are those of a plan file that names none."""
         super().__init__(window)
+        self._hosts = hosts
         self._workstation = workstation
         self._window = window
         self._to_save: tuple[Plan, Plan | None] | None = None
@@ -55,12 +57,12 @@ class PlanFiles(QObject):
 
     def open_from(self, path: Path) -> None:
         """Read the plan at `path`."""
-        workstation = self._workstation
+        workstation, hosts = self._workstation, self._hosts
 
         def load() -> Plan:
             if exists(path) and not path.is_file():  # reading a FIFO without a writer would block forever
                 raise BenchwrightError(f"{path} is not a regular file.", "Choose the TOML file of a plan.")
-            return workstation.load_plan(path, usable_goals=False)
+            return workstation.load_plan(path, usable_goals=False, hosts=hosts)
 
         self._open(load)
 

@@ -120,11 +120,12 @@ def test_the_last_chosen_plan_is_that_of_the_study(
     paths = [tmp_path / "slow.toml", tmp_path / "quick.toml"]
     for plan, path in zip((CPU, later), paths, strict=True):
         workstation.save_plan(replace(plan, hosts=("web-1",)), path)
+        path.write_text(path.read_text().replace('hosts = ["web-1"]', ""))  # the study has its own
     read, load = threading.Event(), workstation.load_plan
 
-    def late(path: Path, *, usable_goals: bool) -> Plan:
+    def late(path: Path, *, usable_goals: bool, hosts: Sequence[str]) -> Plan:
         assert path != paths[0] or read.wait(10)
-        return load(path, usable_goals=usable_goals)
+        return load(path, usable_goals=usable_goals, hosts=hosts)
 
     monkeypatch.setattr(workstation, "load_plan", late)
     dialog._offer([RecentPlan(CPU.name, (), (), "2026-11-30", path=str(path)) for path in paths], -1)
