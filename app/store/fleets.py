@@ -206,12 +206,12 @@ def again(
     study = find(connection, word)
     moment = dialect_of(connection).moment(connection)
     chosen = [replace(one, reason="", attempts=0) for one in _chosen(connection, study, hosts, numbers, states)]
-    numbers = {one.number for one in host_runs.with_run(connection, study.id, states, [State.RUNNING, State.DONE])}
-    attached = [replace(one, state=HostRunState.RUNNING, worker="") for one in chosen if one.number in numbers]
+    unended = {one.number for one in host_runs.with_run(connection, study.id, states, [State.RUNNING, State.DONE])}
+    attached = [replace(one, state=HostRunState.RUNNING, worker="") for one in chosen if one.number in unended]
     waiting = [
         replace(one, state=HostRunState.WAITING, due=max(one.due, moment))
         for one in chosen
-        if one.number not in numbers
+        if one.number not in unended
     ]
     _write_changed(connection, study, waiting, moment)
     host_runs.write(connection, study.id, *(replace(one, epoch=one.epoch + 1) for one in attached))
