@@ -100,9 +100,13 @@ def _end(stage: Stage) -> QWidget:
 
 def _added(stage: Stage) -> QWidget:
     stage.workstation.save_hosts(*(HostEntry(name, host_name="192.0.2.1") for name in (*NAMES, "spare-1")))
-    dialog = _asked(stage, HostsQuestion, lambda page: page.actions_of_fleet.add.trigger())
+    return _with_hosts(stage, "c7i:=c7i-* spare-1", lambda page: page.actions_of_fleet.add.trigger())
+
+
+def _with_hosts(stage: Stage, words: str, trigger: Callable[[FleetPage], object]) -> QWidget:
+    dialog = _asked(stage, HostsQuestion, trigger)
     if isinstance(dialog, HostsQuestion):
-        dialog.words.setText("c7i:=c7i-* spare-1")
+        dialog.words.setText(words)
         stage.settle(lambda: bool(dialog.found.label.text()))
     return dialog
 
@@ -116,11 +120,7 @@ def _import(stage: Stage) -> QWidget:
 
 
 def _replaced(stage: Stage) -> QWidget:
-    dialog = _asked(stage, HostsQuestion, lambda page: page.actions_of_fleet.replace.trigger())
-    if isinstance(dialog, HostsQuestion):
-        dialog.words.setText("nowhere-1")
-        stage.settle(lambda: bool(dialog.found.label.text()))
-    return dialog
+    return _with_hosts(stage, "nowhere-1", lambda page: page.actions_of_fleet.replace.trigger())
 
 
 def _keys(stage: Stage) -> QWidget:

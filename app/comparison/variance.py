@@ -22,8 +22,8 @@ LEVELS = (TRIAL, RUN, HOST, GROUP)
 UPPER = 0.8
 """Confidence of the one-sided upper limit of a component, for designs that few units must not make too small."""
 
-_ROUNDING = 1e-12
-"""Logarithms that differ by rounding alone."""
+ROUNDING = 1e-12
+"""By how much logarithms of equal values differ."""
 
 HOSTS_DOMINATE = 0.5
 """Intraclass correlation above which hosts dominate the variance of a group (check M21)."""
@@ -222,7 +222,7 @@ def _effective_freedom(families: Sequence[Sequence[_Unit]], freedom: int) -> flo
     means = [statistics.fmean(unit.mean for unit in own) for own in families]
     deviations = [unit.mean - mean for own, mean in zip(families, means, strict=True) for unit in own]
     largest = max(map(abs, deviations))
-    if largest < _ROUNDING:
+    if largest < ROUNDING:
         return float(freedom)
     squares = [(each / largest) ** 2 for each in deviations]  # of extreme values they would overflow
     kurtosis = len(squares) * sum(each**2 for each in squares) / sum(squares) ** 2

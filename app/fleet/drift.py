@@ -13,6 +13,7 @@ FEWEST_IN_ORDER = 8
 """Fewest hosts of a session for a claim on their order: Spearman's p-value is an approximation."""
 
 MOST_OF_SLOPE = 500
+"""Most hosts of whose pairs the slope is the median."""
 
 DRIFT_ERROR = 0.01
 """Error of a claim on drift, with Bonferroni's correction for the sessions of a metric: effects of the hosts have an

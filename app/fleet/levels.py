@@ -4,7 +4,7 @@ import math
 import statistics
 from dataclasses import dataclass
 
-from app.comparison.variance import GROUP, HOST, RUN, TRIAL, VarianceComponent, components_with_groups
+from app.comparison.variance import GROUP, HOST, ROUNDING, RUN, TRIAL, VarianceComponent, components_with_groups
 from app.fleet.moments import MomentEffect, moment_effects, without_moments
 from app.fleet.study import FleetMetric
 from app.sample_size.report import cov_of
@@ -23,9 +23,6 @@ ABSENT = {
 
 MOST_COV = 10.0
 """The largest bound of a coefficient of variation that is shown: that of few units may be any."""
-
-_ROUNDING = 1e-24
-"""A variance of logarithms that differ by rounding alone."""
 
 UNSEPARATED = "neither trials nor sessions were repeated"
 
@@ -158,7 +155,7 @@ def _level(one: VarianceComponent, every: tuple[VarianceComponent, ...], whole: 
     if one.variance is None or one.low is None or one.high is None:
         above = dict(zip(every, (each.n for each in every[1:]), strict=False)).get(one, 1)
         return FleetLevel(one.name, one.n, reason=ABSENT[one.name] if one.n == above else UNSEPARATED)
-    if one.high < _ROUNDING:
+    if one.high < ROUNDING**2:
         return FleetLevel(one.name, one.n, reason=IDENTICAL)
     cov, low, high = (cov_of(variance) for variance in (one.variance, one.low, one.high))
     return FleetLevel(one.name, one.n, cov, low, high, one.variance / whole if whole else None)

@@ -9,11 +9,9 @@ from dataclasses import dataclass, replace
 from app.centres import student
 from app.comparison.estimates import ERROR, FEWEST_HOSTS, Ratio, holm
 from app.comparison.sentences import change_text
+from app.comparison.variance import ROUNDING
 from app.fleet.study import FleetMetric, Group, Sessions, session_means
 from app.numeric import Numbers, np, special
-
-_LEAST_VARIANCE = 1e-24
-"""A bound on the variance of logarithms: those of equal values differ by rounding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +108,7 @@ def _differ(whole: _Fit, parts: Sequence[_Fit], margin: float) -> bool:
     more = whole.freedom - freedom
     if more < 1 or whole.square <= square:
         return False
-    ratio = (whole.square - square) / more / max(square / freedom, _LEAST_VARIANCE)
+    ratio = (whole.square - square) / more / max(square / freedom, ROUNDING**2)
     return float(special.fdtrc(more, freedom, ratio)) < ERROR
 
 
@@ -118,7 +116,7 @@ def _effects(fits: Mapping[str, _Fit]) -> Iterator[MomentEffect]:
     """Yield the effects of the moments by group, with Holm's correction for all."""
     found = {}
     for group, fit in fits.items():
-        covariance = max(fit.square / fit.freedom, _LEAST_VARIANCE) * fit.inverse
+        covariance = max(fit.square / fit.freedom, ROUNDING**2) * fit.inverse
         for index, name in enumerate(fit.counts):
             found[group, name] = _effect(index, fit.effects, covariance, fit.freedom)
     # Of two moments, one test is the other.

@@ -263,7 +263,7 @@ def _chosen(
 
     Raises StoreError for an unknown host, and for one that was replaced.
     """
-    every, gone = host_runs.host_runs(connection, study.id), _replacements(connection, study)
+    every, gone, wanted = host_runs.host_runs(connection, study.id), _replacements(connection, study), set(numbers)
     known = {host for one in every for host in one.hosts}
     if unknown := [host for host in hosts if host not in known]:
         raise StoreError(f"{study.id} has no host {', '.join(unknown)[:120]}.", "List them: benchwright fleet show")
@@ -274,7 +274,7 @@ def _chosen(
         if one.state in states
         and not set(one.hosts) & gone.keys()
         and (not hosts or set(one.hosts) & set(hosts))
-        and (not numbers or one.number in numbers)
+        and (not wanted or one.number in wanted)
     ]
 
 

@@ -3,12 +3,15 @@
 import atexit
 import random
 import shutil
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
+
+import pytest
 
 from app.events import State
 from app.fleet_study import FleetHost, FleetLimits, FleetPlan, FleetStudy, HostRun, HostRunState
@@ -129,3 +132,17 @@ def _values(one: HostRun, chance: random.Random, trials: int) -> list[float]:
     usual = TYPES.get(one.group, STEADY[0]) * {SLOW: 0.79, FAST: 1.14}.get(one.host, 1.0)
     own = random.Random(one.host).gauss(1.0, 0.012)
     return [usual * own * chance.gauss(1.0, 0.006) for _ in range(trials)]
+
+
+def held_hosts(workstation: Workstation, monkeypatch: pytest.MonkeyPatch) -> tuple[threading.Event, threading.Event]:
+    """Let each look-up of hosts wait for the second event once it has found them, and set the first one then."""
+    asked, read, found = threading.Event(), threading.Event(), workstation.fleet_hosts
+
+    def late(words: Sequence[str]) -> Sequence[FleetHost]:
+        hosts = found(words)
+        asked.set()
+        assert read.wait(10)
+        return hosts
+
+    monkeypatch.setattr(workstation, "fleet_hosts", late)
+    return asked, read

@@ -69,7 +69,7 @@ class RowDelegate(QStyledItemDelegate):
         if mark is not None:
             option.features |= QStyleOptionViewItem.ViewItemFeature.HasDecoration
             option.icon = mark
-            option.decorationSize = mark.actualSize(option.decorationSize)
+            option.decorationSize = mark.actualSize(option.decorationSize).boundedTo(option.decorationSize)
         if tone is not None or option.state & QStyle.StateFlag.State_Selected:
             colours = option.palette
             if tone is not None:

@@ -83,12 +83,10 @@ def ended(
             yield event
 
 
-def made_worker(
-    store: Store,
-    queue: JobQueue,
-    run: Run,
-    report: WorkerReport = WorkerReport(),  # noqa: B008 (it keeps nothing)
-) -> FleetWorker:
+SILENT = WorkerReport()
+
+
+def made_worker(store: Store, queue: JobQueue, run: Run, report: WorkerReport = SILENT) -> FleetWorker:
     def attach(_run: str, _control: Control) -> Generator[Event]:
         raise AssertionError
         yield

@@ -1,7 +1,6 @@
 """The page Fleet: the board of a study, its filter, and what the user changes."""
 
-import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TypeVar
 
@@ -12,12 +11,12 @@ from PySide6.QtWidgets import QDialog, QPushButton
 from pytestqt.modeltest import ModelTester
 from pytestqt.qtbot import QtBot
 
-from app.fleet_study import FleetHost, FleetStudy, HostRunState
+from app.fleet_study import FleetStudy, HostRunState
 from app.hosts.hosts import HostEntry
 from app.questions import RefusingAsker
 from app.services import Workstation
 from suites.errors import BenchwrightError
-from tests.widgets.fleet_studies import BROKEN, FAST, SLOW, begin, copied_study, fleet_plan
+from tests.widgets.fleet_studies import BROKEN, FAST, SLOW, begin, copied_study, fleet_plan, held_hosts
 from widgets import jobs
 from widgets.fleet.fleet_page import FleetPage
 from widgets.fleet.hosts_question import HostsQuestion
@@ -283,16 +282,7 @@ def test_a_host_that_was_found_by_an_earlier_name_replaces_nothing(
     qtbot: QtBot, page: FleetPage, workstation: Workstation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workstation.save_hosts(*(HostEntry(name, host_name="127.0.0.1", port=1) for name in ("spare-1", "spare-10")))
-    asked, read = threading.Event(), threading.Event()
-    found = workstation.fleet_hosts
-
-    def late(words: Sequence[str]) -> Sequence[FleetHost]:
-        hosts = found(words)
-        asked.set()
-        assert read.wait(10)
-        return hosts
-
-    monkeypatch.setattr(workstation, "fleet_hosts", late)
+    asked, read = held_hosts(workstation, monkeypatch)
     page.board.table.select((BROKEN, "m7g"))
     page.actions_of_fleet.replace.trigger()
     question = opened_question(page, HostsQuestion)

@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.fleet_study import FleetHost, FleetStudy, HostOrder
+from app.fleet_study import FleetStudy, HostOrder
 from app.hosts.hosts import HostEntry
 from app.plans.plan import Plan, make_step
 from app.plans.recent import RecentPlan
 from app.services import Workstation
 from tests.lab_sshd import AnsweringAsker
+from tests.widgets.fleet_studies import held_hosts
 from widgets import jobs
 from widgets.fleet.study_dialog import StudyDialog
 from widgets.fleet.study_draft import StudyDraft
@@ -56,16 +57,7 @@ def test_groups_and_estimate_are_shown_while_hosts_are_entered(qtbot: QtBot, dia
 def test_a_preview_of_earlier_hosts_starts_nothing(
     qtbot: QtBot, dialog: StudyDialog, workstation: Workstation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked, read = threading.Event(), threading.Event()
-    found = workstation.fleet_hosts
-
-    def late(words: Sequence[str]) -> Sequence[FleetHost]:
-        hosts = found(words)
-        asked.set()
-        assert read.wait(10)
-        return hosts
-
-    monkeypatch.setattr(workstation, "fleet_hosts", late)
+    asked, read = held_hosts(workstation, monkeypatch)
     dialog.form.words.setText("web-1")
     qtbot.waitUntil(asked.is_set)
     dialog.form.words.setText("web-2")
