@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from app.plans.plan import Plan
     from app.plans.totals import Totals
     from app.runs.control import Control
+    from app.store.fleet_transfer import DeletedStudy
     from remote.questions import Asker
 
 
@@ -86,11 +87,11 @@ class FleetServices(HostServices, ABC):
 
         return idle_since(study, host_runs, self._store.recorded_runs(), now())
 
-    def idle_fleet_studies(self) -> list[IdleStudy]:
-        """Return the open studies that are not paused and that no process runs, the newest first."""
+    def idle_fleet_studies(self, studies: Iterable[FleetStudy] | None = None) -> list[IdleStudy]:
+        """Return those of `studies`, or of all, that are open, not paused, and that no process runs, in their order."""
         from app.fleet.idle import IdleStudy
 
-        open_ = [one for one in self._store.fleet_studies() if one.ended is None]
+        open_ = [one for one in (self.fleet_studies() if studies is None else studies) if one.ended is None]
         since = [(one, self.idle_since(one, self._store.host_runs_of(one.id))) for one in open_]
         return [IdleStudy(one, moment) for one, moment in since if moment is not None]
 
@@ -226,6 +227,14 @@ class FleetServices(HostServices, ABC):
     def end_fleet_study(self, word: str, *, stop: bool = False) -> FleetStudy:
         """End a study: what waits is skipped. Host-runs under way continue, unless `stop`."""
         return self._store.end_fleet_study(word, stop=stop)
+
+    def delete_fleet_study(self, word: str) -> DeletedStudy:
+        """Delete a study that is over, for restore_fleet_study(); its runs stay. Raises StoreError for another."""
+        return self._store.delete_fleet_study(word)
+
+    def restore_fleet_study(self, deleted: DeletedStudy) -> None:
+        """Store a deleted study again."""
+        self._store.restore_fleet_study(deleted)
 
     def workers_alive(self) -> int:
         """Return how many workers take host-runs of the library now. Raises StoreError for a library in a file."""

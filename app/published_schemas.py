@@ -12,7 +12,7 @@ from app.comparison.gate_report import GateJson
 from app.crosscheck.report import AgreementsJson, ProposalJson
 from app.distributions.distribution import DistributionsJson
 from app.events import SettingRestored
-from app.fleet.fleet_json import BoardJson, EstimateJson, StudyJson
+from app.fleet.fleet_json import BoardJson, EstimateJson, WatchedStudyJson
 from app.fleet.inventory_json import InventoryImportJson, InventoryJson
 from app.fleet.results_json import FleetResultsJson, ProposalsJson
 from app.fleet.sameness_report import SamenessJson
@@ -95,7 +95,7 @@ _SCHEMAS: Mapping[str, tuple[str, Any]] = {
     "sameness": ("The facts that differ within groups of hosts", SamenessJson),
     "facts-of-hosts": ("The facts of several hosts", list[FactsJson]),
     "queue": ("The queue", QueueJson),
-    "fleet": ("The fleet studies", list[StudyJson]),
+    "fleet": ("The fleet studies", list[WatchedStudyJson]),
     "fleet-estimate": ("Time, cost and volume of a fleet study", EstimateJson),
     "fleet-results": ("The results of a fleet study", FleetResultsJson),
     "fleet-propose": ("Designs of the next fleet study", ProposalsJson),

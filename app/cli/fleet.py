@@ -25,7 +25,7 @@ from app.cli.host_keys import accept_option, trusting_asker
 from app.cli.prompts import TerminalAsker, agrees, with_asker
 from app.fleet.board import study_state
 from app.fleet.estimate import estimate_lines
-from app.fleet.fleet_json import estimate_to_json, study_to_json
+from app.fleet.fleet_json import estimate_to_json, watched_study_to_json
 from app.fleet_study import MOST_HOST_RUNS, FleetPlan, FleetStudy, HostRun, HostRunState
 from app.services import Workstation
 from app.store.errors import listed
@@ -46,19 +46,21 @@ def fleet(context: click.Context, workstation: Workstation, *, as_json: bool) ->
     if context.invoked_subcommand is not None:
         return
     studies = workstation.fleet_studies()
+    idle = {one.study.id: one.since for one in workstation.idle_fleet_studies(studies)}
     if as_json:
-        print_json([study_to_json(one) for one in studies])
+        print_json([watched_study_to_json(one, idle.get(one.id)) for one in studies])
     elif studies:
-        print_table(["Study", "Plan", "Hosts", "Sessions", "Host-runs", "State"], list(map(_study_row, studies)))
+        rows = [_study_row(one, idle=one.id in idle) for one in studies]
+        print_table(["Study", "Plan", "Hosts", "Sessions", "Host-runs", "State"], rows)
     else:
         click.echo("There is no fleet study. Begin one with: benchwright fleet run PLAN GROUP…")
 
 
-def _study_row(study: FleetStudy) -> list[str]:
+def _study_row(study: FleetStudy, *, idle: bool) -> list[str]:
     done = study.counts.get(HostRunState.DONE, 0)
     return [
         study.id, study.name, str(len(study.plan.hosts)), str(study.plan.sessions), f"{done}/{study.total}",
-        study_state(study),
+        study_state(study, idle=idle),
     ]  # fmt: skip
 
 
@@ -172,6 +174,15 @@ def end(workstation: Workstation, study: str, *, stop: bool) -> None:
     """End STUDY: what waits is skipped, what is under way continues."""
     found = workstation.end_fleet_study(study, stop=stop)
     print_note(f"Ended: {found.id}, {study_state(found)}")
+
+
+@fleet.command("delete")
+@click.argument("study")
+@verb
+def delete(workstation: Workstation, study: str) -> None:
+    """Delete STUDY, which has to be over; its runs stay in the library."""
+    found = workstation.delete_fleet_study(study).study
+    print_note(f"Deleted: {found.id}. Its runs stay in the library.")
 
 
 TO_RUN = "to run again"

@@ -23,10 +23,12 @@ def print_study(
     So it does if this process has `carried` the study and was stopped before its end.
     """
     board = workstation.fleet_board(study)
+    since = next((one.since for one in workstation.idle_fleet_studies([board.study])), None)
     if as_json:
-        print_json(board_to_json(board))
+        print_json(board_to_json(board, since))
     else:
-        click.echo(plain(f"Study {board.study.id}, {board.study.name}: {study_state(board.study)}"))
+        state = study_state(board.study, idle=since is not None)
+        click.echo(plain(f"Study {board.study.id}, {board.study.name}: {state}"))
         if board.figure is not None:
             click.echo(plain(f"Values: {board.figure_text}"))
         metric = None if board.figure is None else board.figure[1]
@@ -48,7 +50,7 @@ def print_study(
     if board.study.by_workers and not board.study.over and not workstation.workers_alive():
         print_note(f"No worker takes host-runs. Start one: {worker_command(workstation)}")
     stopped = carried and not board.study.by_workers and not board.study.over
-    if stopped:
+    if stopped or since is not None:
         print_note(f"The study is not over. Continue it with: benchwright fleet resume {board.study.id}")
     if stopped or board.study.counts.get(HostRunState.FAILED):
         raise SystemExit(FAILED)

@@ -228,11 +228,12 @@ def off_text(row: BoardRow) -> str:
     return f"{percent:+.1f} %".replace("-", "−")
 
 
-def study_state(study: FleetStudy) -> str:
-    """Return the state of a study: ``12 running, 3 failed``."""
+def study_state(study: FleetStudy, *, idle: bool = False) -> str:
+    """Return the state of a study: ``12 running, 3 failed``; of one that no process runs ``not running, 15 left``."""
     if study.paused is not None and study.ended is None:
         return "paused"
-    texts = [
-        f"{count} {state.value}" for state, count in study.counts.items() if count and state is not HostRunState.DONE
-    ]
+    counts = {state: count for state, count in study.counts.items() if count and state is not HostRunState.DONE}
+    left = sum(count for state, count in counts.items() if not state.over)
+    texts = ["not running", f"{left} left"] if idle else []
+    texts += [f"{count} {state.value}" for state, count in counts.items() if state.over or not idle]
     return ", ".join(texts) or "done"

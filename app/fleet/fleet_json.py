@@ -29,6 +29,12 @@ class StudyJson(TypedDict):
     host_runs: dict[HostRunState, int]
 
 
+class WatchedStudyJson(StudyJson):
+    """A study with when it last changed, if it is open, not paused, and no process runs it."""
+
+    idle_since: str | None
+
+
 class HostJson(TypedDict):
     """A host of a study."""
 
@@ -58,7 +64,7 @@ class BoardJson(TypedDict):
     """A study with its plan, hosts and board. The values are those of a metric of a step."""
 
     format: Annotated[str, BOARD_FORMAT]
-    study: StudyJson
+    study: WatchedStudyJson
     plan: FleetPlanJson
     hosts: list[HostJson]
     step: str | None
@@ -88,12 +94,17 @@ def study_to_json(study: FleetStudy) -> StudyJson:
     }
 
 
-def board_to_json(board: Board) -> BoardJson:
+def watched_study_to_json(study: FleetStudy, idle_since: str | None) -> WatchedStudyJson:
+    """Return the public JSON of a study without its hosts, with since when no process runs it."""
+    return {**study_to_json(study), "idle_since": idle_since}
+
+
+def board_to_json(board: Board, idle_since: str | None) -> BoardJson:
     """Return the public JSON of a board."""
     figure = board.figure
     return {
         "format": BOARD_FORMAT,
-        "study": study_to_json(board.study),
+        "study": watched_study_to_json(board.study, idle_since),
         "plan": fleet_plan_to_json(board.study.plan),
         "hosts": [
             {"name": host.name, "group": host.group, "attributes": published(host.attributes)}

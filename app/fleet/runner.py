@@ -12,7 +12,7 @@ from app.fleet.host_run import CarrierServices, carry
 from app.fleet.watching import HostRunEvents, WatchedRun
 from app.fleet_study import FleetStudy, HostRun
 from app.runs.control import Control
-from app.store.errors import StoreError, TakenOverError
+from app.store.errors import NoStudyError, StoreError, TakenOverError
 from app.store.ownership import this_computer, this_process
 from suites.errors import BenchwrightError
 
@@ -120,6 +120,8 @@ class FleetRunner:
                     self.stop()
                 if self._end is None:
                     self._continue(study)
+            except NoStudyError:  # deleted once it was over
+                return study
             except StoreError:
                 log.warning("the library cannot be used; trying again", exc_info=True)
             with self._changed:

@@ -52,6 +52,10 @@ TRANSIENT = (StoreFullError, StoreLostError, StoreBusyError)
 """What a library that cannot be written at present raises: it may pass."""
 
 
+class NoStudyError(StoreError):
+    """The library has no such fleet study."""
+
+
 class ReadOnlyError(StoreError):
     """The library has a newer format, which this version only reads."""
 

@@ -1,16 +1,19 @@
-"""Fleet studies copied from one library to another, with their hosts and host-runs."""
+"""Fleet studies with their hosts and host-runs: copied from one library to another, deleted and restored."""
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, delete, insert, select
 
-from app.fleet_study import HostRun, HostRunState
+from app.fleet_study import FleetStudy, HostRun, HostRunState
 from app.json_converter import short
 from app.store import fleets, host_runs, schema
 from app.store.dialects import dialect_of
+from app.store.errors import StoreError
 from app.store.rows import check_types
 from suites.errors import BenchwrightError
+from suites.quantities import count_text
 
 
 def copy_missing(old: Connection, new: Connection) -> tuple[list[str], list[str]]:
@@ -65,3 +68,36 @@ def _insert(new: Connection, study: str, hosts: list[dict[str, Any]], runs: list
         new.execute(insert(schema.fleet_hosts), hosts)
     if runs:
         new.execute(insert(schema.host_runs), [{**host_runs.row_of(one), "study": study} for one in runs])
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedStudy:
+    """A study that was deleted, and what its tables had of it by column, for restore_study()."""
+
+    study: FleetStudy
+    row: Mapping[str, Any]
+    hosts: list[dict[str, Any]]
+    host_runs: list[HostRun]
+
+
+def delete_study(connection: Connection, word: str) -> DeletedStudy:
+    """Delete a study that is over; its runs stay. Raises StoreError for one that is not over."""
+    study, table = fleets.find(connection, word), schema.fleet_studies
+    if not study.over:
+        left = sum(count for state, count in study.counts.items() if not state.over)
+        raise StoreError(
+            f"{study.id} is not over: {count_text(left, 'host-run')} left.",
+            f"End it first: benchwright fleet end {study.id}, with --stop also what is under way.",
+        )
+    row = connection.execute(select(table).where(table.c.id == study.id)).mappings().one()
+    own = select(schema.fleet_hosts).where(schema.fleet_hosts.c.study == study.id)
+    hosts = [dict(found) for found in connection.execute(own).mappings()]
+    deleted = DeletedStudy(study, dict(row), hosts, host_runs.host_runs(connection, study.id))
+    connection.execute(delete(table).where(table.c.id == study.id))
+    return deleted
+
+
+def restore_study(connection: Connection, deleted: DeletedStudy) -> None:
+    """Store a deleted study again."""
+    connection.execute(insert(schema.fleet_studies).values(deleted.row))
+    _insert(connection, deleted.study.id, deleted.hosts, deleted.host_runs)

@@ -25,7 +25,7 @@ from app.host_attributes import HostAddress, HostAttributes
 from app.json_converter import published, short
 from app.store import host_runs, ownership, schema
 from app.store.dialects import dialect_of
-from app.store.errors import StoreError
+from app.store.errors import NoStudyError, StoreError
 from app.store.rows import check_types, storable, to_text
 from app.user_texts import CONTROL
 from suites.errors import BenchwrightError
@@ -86,14 +86,14 @@ def all_studies(connection: Connection) -> list[FleetStudy]:
 
 
 def find(connection: Connection, word: str) -> FleetStudy:
-    """Return the study by its id, the newest by its name, or the newest for “last”. Raises StoreError without one."""
+    """Return the study by its id, the newest by its name, or the newest for “last”. Raises NoStudyError without one."""
     table = schema.fleet_studies
     found = next(_studies(connection, select(table).where(table.c.id == word)), None)
     if found is None:
         every = all_studies(connection)
         found = next((one for one in every if word in {one.name, "last"}), None)
     if found is None:
-        raise StoreError(f"There is no fleet study “{word[:60]}”.", host_runs.LIST)
+        raise NoStudyError(f"There is no fleet study “{word[:60]}”.", host_runs.LIST)
     return found
 
 

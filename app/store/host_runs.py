@@ -111,8 +111,8 @@ def start(connection: Connection, study: FleetStudy, choose: Choose, worker: str
     of the study may still run commands have failed instead.
     """
     studies = schema.fleet_studies
-    row = connection.execute(select(studies.c.ended, studies.c.paused).where(studies.c.id == study.id)).one()
-    if row.ended is not None or row.paused is not None:
+    row = connection.execute(select(studies.c.ended, studies.c.paused).where(studies.c.id == study.id)).one_or_none()
+    if row is None or row.ended is not None or row.paused is not None:  # None: deleted meanwhile
         return []
     moment = dialect_of(connection).moment(connection)
     left = with_run(connection, study.id, [HostRunState.FAILED], [State.RUNNING])  # they could not be attached

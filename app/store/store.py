@@ -27,6 +27,7 @@ from app.records import (
 from app.sample_statistics import WithinTrials
 from app.store import (
     baselines,
+    fleet_transfer,
     fleets,
     host_log,
     host_runs,
@@ -163,6 +164,8 @@ class Store:
     skip_host_runs = _writing(fleets.skip)
     unskip_host_runs = _writing(fleets.unskip)
     add_fleet_hosts = _writing(fleets.add_hosts)
+    delete_fleet_study = _writing(fleet_transfer.delete_study)
+    restore_fleet_study = _writing(fleet_transfer.restore_study)
     save_search = _writing(library_reader.save_search)
     begin_investigation = _writing(investigations.begin)
     change_investigation = _writing(investigations.change)

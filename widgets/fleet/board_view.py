@@ -122,7 +122,7 @@ class BoardView(QWidget):
         menu = QMenu(self, toolTipsVisible=True)
         menu.addActions(list(actions.of_hosts()))
         menu.addSeparator()
-        menu.addActions([actions.add, actions.end])
+        menu.addActions([actions.add, actions.end, actions.delete])
         self.menu_button = tool_button(icon="menu", tip="More actions", accessibleName="More actions")
         self.menu_button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.menu_button.clicked.connect(lambda: pop_up(menu, self.menu_button))

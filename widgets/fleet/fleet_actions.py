@@ -27,6 +27,7 @@ class FleetActions(QObject):
         self.retry_failed = self._make("Retry failed")
         self.add = self._make("Add hosts…")
         self.end = self._make("End study…")
+        self.delete = self._make("Delete study")
         self.open_run = self._make("Open run")
         self.retry = self._make("Retry", "Ctrl+R")
         self.skip = self._make("Skip", "Del")
@@ -36,7 +37,7 @@ class FleetActions(QObject):
 
     def of_study(self) -> Sequence[QAction]:
         """Return the actions on the study, in display order."""
-        return (self.pause, self.resume, self.stop, self.retry_failed, self.add, self.end)
+        return (self.pause, self.resume, self.stop, self.retry_failed, self.add, self.end, self.delete)
 
     def of_hosts(self) -> Sequence[QAction]:
         """Return the actions on the selected hosts, in display order."""
@@ -71,6 +72,7 @@ class FleetActions(QObject):
         offer(self.retry_failed, failed, "Run every failed host again", "No host has failed")
         offer(self.add, True, "Measure more hosts in the sessions that are not over, or in the last one", "")
         offer(self.end, open_, "Skip what waits, and stop or continue what is under way", "The study has ended")
+        offer(self.delete, study.over, "Its runs stay in the library", "End the study first")
         self._show_chosen(study, chosen, own=own, elsewhere=elsewhere)
 
     def _show_chosen(self, study: FleetStudy, chosen: Sequence[BoardRow], *, own: bool, elsewhere: str) -> None:

@@ -40,6 +40,7 @@ class FleetCommands(QObject):
             actions.resume: self._resume,
             actions.stop: self._ask_to_stop,
             actions.end: self._ask_to_end,
+            actions.delete: self._delete,
             actions.retry_failed: lambda: self._retry([]),
             actions.retry: self._retry_chosen,
             actions.skip: self._skip,
@@ -93,6 +94,15 @@ class FleetCommands(QObject):
                 study.name,
                 lambda: self._change(lambda: end(study.id)),
                 lambda: self._change(lambda: end(study.id, stop=True), lambda: self._runs.stop(study.id)),
+            )
+
+    def _delete(self) -> None:
+        if (study := self._study) is not None:
+            workstation = self._workstation
+            self._do(
+                lambda: workstation.delete_fleet_study(study.id),
+                workstation.restore_fleet_study,
+                f"Deleted {study.name}",
             )
 
     def _retry_chosen(self) -> None:

@@ -21,7 +21,7 @@ from widgets.fleet.fleet_runs import FleetRuns
 from widgets.fleet.results_view import ResultsView
 from widgets.fleet.study_dialog import StudyDialog
 from widgets.fleet.study_draft import StudyDraft
-from widgets.fleet.study_table import StudyTable
+from widgets.fleet.study_table import StudyRow, StudyTable
 from widgets.fleet.study_views import StudyViews
 from widgets.jobs import BackgroundJob
 from widgets.page import PAGE_MARGINS, Page, PageName, page_title
@@ -123,17 +123,21 @@ class FleetPage(Page):
             self._list_again = True
             return
         self._list_again = False
-        self._listing = BackgroundJob(self.workstation.fleet_studies, self)
+        self._listing = BackgroundJob(self._read_studies, self)
         self._listing.start(self._show_studies, self._show_unread, finished=self._listed)
-        if self.feed.study:
-            self.feed.refresh()
+
+    def _read_studies(self) -> list[StudyRow]:
+        """Read the studies; on the thread of the job."""
+        studies = self.workstation.fleet_studies()
+        idle = {one.study.id for one in self.workstation.idle_fleet_studies(studies)}
+        return [StudyRow(one, idle=one.id in idle) for one in studies]
 
     def _listed(self) -> None:
         self._listing = None
         if self._list_again:
             self.refresh()
 
-    def _show_studies(self, studies: Sequence[FleetStudy]) -> None:
+    def _show_studies(self, studies: Sequence[StudyRow]) -> None:
         here = QApplication.focusWidget()
         focused = here is not None and self.isAncestorOf(here)
         if (self._stack.currentIndex() == 1) is not bool(studies):
@@ -141,24 +145,28 @@ class FleetPage(Page):
             if focused:
                 self.take_focus()
         self.new_button.setVisible(bool(studies))
-        self.studies.show_rows(studies)
+        rows = [replace(row, idle=row.idle and not self.runs.runs(row.study.id)) for row in studies]
+        self.studies.show_rows(rows)
         self.status.emit(count_text(len(studies), "study", "studies"))
         if self._wanted and self.studies.row_of(self._wanted) >= 0:
             self.studies.select(self._wanted)
             self._wanted = ""
         elif studies and self.studies.current() is None:
-            self.studies.select(studies[0].id)
-        self._show_current()
+            self.studies.select(studies[0].study.id)
+        if not self._show_current() and self.feed.study:
+            self.feed.refresh()
 
-    def _show_current(self) -> None:
-        """Show the board of the selected study."""
-        study = self.studies.current()
-        name = "" if study is None else study.id
-        if name != self.feed.study:
-            self.board.clear()
-            self.actions_of_fleet.show_nothing()
-            self.feed.show(name)
-            self.results.show_study(name)
+    def _show_current(self) -> bool:
+        """Show the board of the selected study; return whether it is another one."""
+        row = self.studies.current()
+        name = "" if row is None else row.study.id
+        if name == self.feed.study:
+            return False
+        self.board.clear()
+        self.actions_of_fleet.show_nothing()
+        self.feed.show(name)
+        self.results.show_study(name)
+        return True
 
     def _show_reading(self, reading: BoardReading) -> None:
         if self._unread:

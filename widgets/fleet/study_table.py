@@ -1,5 +1,7 @@
 """Table of the studies of the library, the newest first."""
 
+from dataclasses import dataclass
+
 from PySide6.QtGui import QIcon
 
 from app.fleet.board import study_state
@@ -12,8 +14,23 @@ from widgets.parts.table_model import RIGHT, TableColumn, TableModel
 from widgets.theme import SPACE, icon
 
 
-def _mark(study: FleetStudy) -> QIcon:
-    counts = study.counts
+@dataclass(frozen=True, slots=True)
+class StudyRow:
+    """A study; `idle`: it is open, not paused, and no process runs it."""
+
+    study: FleetStudy
+    idle: bool = False
+
+    @property
+    def state(self) -> str:
+        """What the study does."""
+        return study_state(self.study, idle=self.idle)
+
+
+def _mark(row: StudyRow) -> QIcon:
+    study, counts = row.study, row.study.counts
+    if row.idle:
+        return icon("warning")
     if study.paused is not None and study.ended is None:
         return icon("pause")
     if any(count and state.active for state, count in counts.items()):
@@ -29,32 +46,33 @@ def _begun(moment: str) -> str:
     return text[5:10] or text
 
 
-def _tip(study: FleetStudy) -> str:
+def _tip(row: StudyRow) -> str:
+    study = row.study
     groups = ", ".join(f"{group} {len(names)}" for group, names in study.plan.groups.items())
     lines = (
         f"{study.name} ({study.id})", f"Begun {local_moment(study.created)[:16]}", f"Groups: {groups}",
-        count_text(study.plan.sessions, "session"), counts_text(study),
+        count_text(study.plan.sessions, "session"), counts_text(study), *(["No process runs it"] if row.idle else []),
     )  # fmt: skip
     return "\n".join(lines)
 
 
-def _progress(study: FleetStudy) -> str:
-    done = sum(count for state, count in study.counts.items() if state.over)
-    return f"{done}/{study.total}"
+def _progress(row: StudyRow) -> str:
+    done = sum(count for state, count in row.study.counts.items() if state.over)
+    return f"{done}/{row.study.total}"
 
 
-COLUMNS: tuple[TableColumn[FleetStudy], ...] = (
-    TableColumn("Study", lambda study: study.name, mark=_mark, more=_tip, stretch=True, least=84),
-    TableColumn("State", study_state, more=_tip, tone="muted", width=110, hide_order=1),
-    TableColumn("Begun", lambda study: _begun(study.created), more=_tip, tone="muted", width=60, whole=True,
+COLUMNS: tuple[TableColumn[StudyRow], ...] = (
+    TableColumn("Study", lambda row: row.study.name, mark=_mark, more=_tip, stretch=True, least=84),
+    TableColumn("State", lambda row: row.state, more=_tip, tone="muted", width=110, hide_order=1),
+    TableColumn("Begun", lambda row: _begun(row.study.created), more=_tip, tone="muted", width=60, whole=True,
                 hide_order=3),
     TableColumn("Over", _progress, align=RIGHT, more=_tip, width=64, hide_order=2,
                 tip="Host-runs that are over, of all"),
 )  # fmt: skip
 
 
-class StudyTable(Table[FleetStudy]):
+class StudyTable(Table[StudyRow]):
     """The studies; one is selected."""
 
     def __init__(self) -> None:
-        super().__init__("Studies", TableModel(COLUMNS), identity=lambda study: study.id, row_padding=2 * SPACE[1])
+        super().__init__("Studies", TableModel(COLUMNS), identity=lambda row: row.study.id, row_padding=2 * SPACE[1])

@@ -1,5 +1,6 @@
 """Fleet plans to test with, and what they may do at once."""
 
+import subprocess
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -7,9 +8,17 @@ from dataclasses import replace
 from app.fleet_study import FleetHost, FleetLimits, FleetPlan, HostRun, Topology
 from app.host_attributes import HostAttributes
 from app.plans.plan import Plan, Repetition, Step, make_step
+from app.store.ownership import this_computer
 
 CPU = make_step("sysbench-cpu", {"time": 1, "threads": 1})
 NETWORK = Step("network", "iperf3", {})
+
+
+def ended_process() -> str:
+    """Return the name of a process of this computer that has ended."""
+    with subprocess.Popen(["true"]) as process:
+        process.wait()
+    return f"{this_computer()} (process {process.pid})"
 
 
 def short_plan(*steps: Step, sessions: int = 1, trials: int = 1, every: float = 3600.0) -> Plan:

@@ -1,4 +1,4 @@
-"""Fleet studies of other libraries: merged, salvaged, read-only, and what another program has written in them."""
+"""Fleet studies in libraries: merged, deleted, salvaged, read-only, and what another program has written in them."""
 
 import shutil
 from collections.abc import Iterator
@@ -70,6 +70,23 @@ def test_a_study_of_workers_is_resumed_by_the_user_in_a_file(own: Store, other: 
     merged(own, other)
     assert own.fleet_studies() == [replace(study, by_workers=False)]
     assert (merged(own, other).added, merged(own, other).refused) == ((), ())
+
+
+def test_only_a_study_that_is_over_is_deleted_and_can_be_restored(own: Store) -> None:
+    study, other = begun(own), begun(own)
+    for left in ("3 host-runs left", "1 host-run left"):
+        with pytest.raises(StoreError, match=left):
+            own.delete_fleet_study(study.id)
+        own.end_fleet_study(study.id)
+    (running,) = own.host_runs_under_way(study.id)
+    own.settle_host_run(study.id, running, HostRunState.FAILED, reason="refused")
+    before = own.find_fleet_study(study.id), own.host_runs_of(study.id)
+    deleted = own.delete_fleet_study(study.id)
+    assert own.fleet_studies() == [other]
+    assert not own.host_runs_of(study.id)
+    assert execute(own, "SELECT count(*) FROM fleet_hosts") == [(2,)]
+    own.restore_fleet_study(deleted)
+    assert (own.find_fleet_study(study.id), own.host_runs_of(study.id)) == before
 
 
 PLAN = "UPDATE fleet_studies SET plan = replace(plan, "

@@ -1,5 +1,6 @@
 """benchwright fleet run and resume: what they print while a study runs, and their exit status."""
 
+import json
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
@@ -18,7 +19,7 @@ from app.events import LibraryChanged, RunEnded, State
 from app.fleet.board import board_of
 from app.fleet_study import FleetStudy, HostRun, HostRunState
 from app.services import Workstation
-from tests.app.fleet.studies import fleet_plan, numbered, short_plan
+from tests.app.fleet.studies import ended_process, fleet_plan, numbered, short_plan
 from tests.lab_sshd import AnsweringAsker
 from tests.widgets.fleet_studies import begin
 
@@ -99,6 +100,31 @@ def test_the_reason_of_an_earlier_failed_session_is_shown() -> None:
     study = FleetStudy("f1", "short", plan, "", counts={HostRunState.FAILED: 1, HostRunState.RUNNING: 1})
     (row,) = board_of(study, runs, {}).rows
     assert remark_of(row) == "session 1: refused"
+
+
+def test_a_study_that_no_process_runs_is_named_as_such_and_deleted_once_it_was_ended(tmp_path: Path) -> None:
+    library = tmp_path / "runs.sqlite3"
+    with closing(Workstation(library, tmp_path / "hosts.toml")) as workstation:
+        store, study = workstation._store, begin(workstation, fleet_plan(numbered(3)))
+        (one,) = store.start_host_runs(study, lambda waiting, _under_way, _plan: [next(waiting)], ended_process())
+        store.settle_host_run(study.id, one, HostRunState.DONE, reason="")
+
+    def call(*words: str) -> Result:
+        return CliRunner().invoke(benchwright, ["--store", str(library), "fleet", *words])
+
+    assert "not running, 2 left" in call().stdout
+    shown = call("show")
+    assert "not running, 2 left" in shown.stdout
+    assert f"fleet resume {study.id}" in shown.stderr
+    (listed,), board = json.loads(call("--json").stdout), json.loads(call("show", "--json").stdout)
+    assert listed["idle_since"] == board["study"]["idle_since"] != ""
+    refused = call("delete", study.id)
+    assert refused.exit_code == 2
+    assert f"fleet end {study.id}" in refused.stderr
+    call("end")
+    assert json.loads(call("show", "--json").stdout)["study"]["idle_since"] is None
+    assert call("delete", study.id).exit_code == 0
+    assert json.loads(call("--json").stdout) == []
 
 
 @pytest.fixture

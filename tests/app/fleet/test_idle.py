@@ -1,7 +1,6 @@
 """Studies that no process runs: told from those that wait for their next session, and from those of other processes."""
 
 import os
-import subprocess
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -12,7 +11,7 @@ from app.fleet.idle import idle_since
 from app.fleet_study import FleetStudy, HostRun, HostRunState
 from app.services import Workstation
 from app.store.ownership import this_computer
-from tests.app.fleet.studies import fleet_plan, numbered
+from tests.app.fleet.studies import ended_process, fleet_plan, numbered
 
 BEGAN = "2026-11-20T10:00:00.000+00:00"
 STUDY = FleetStudy("f1", "short", fleet_plan(numbered(3)), BEGAN)
@@ -22,13 +21,6 @@ ELSEWHERE = "ann@another-computer (process 1)"
 def later(seconds: float) -> str:
     """Return the moment so many seconds after the study began."""
     return (datetime.fromisoformat(BEGAN) + timedelta(seconds=seconds)).isoformat(timespec="milliseconds")
-
-
-def ended_process() -> str:
-    """Return the name of a process of this computer that has ended."""
-    with subprocess.Popen(["true"]) as process:
-        process.wait()
-    return f"{this_computer()} (process {process.pid})"
 
 
 def host_runs(worker: str, *, due: str = BEGAN) -> list[HostRun]:

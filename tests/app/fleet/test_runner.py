@@ -447,3 +447,21 @@ def test_a_library_that_fails_for_a_while_costs_an_attempt(store: Store, hosts: 
     services = CarrierServices(store, fails_once, hosts.attach, hosts.new_run_id)
     assert FleetRunner(services, study.id).run().counts == {D: 1}
     assert hosts.measured == ["a1"]
+
+
+def test_a_study_that_was_deleted_ends_its_runner(store: Store, hosts: Hosts, monkeypatch: pytest.MonkeyPatch) -> None:
+    study = begun(store, 1)
+    store.pause_fleet_study(study.id, paused=True)
+    looked, release = threading.Event(), store.release_host_runs
+
+    def look(name: str, carried: frozenset[int]) -> list[HostRun]:
+        looked.set()
+        return release(name, carried)
+
+    monkeypatch.setattr(store, "release_host_runs", look)
+    running = in_thread(FleetRunner(CarrierServices(store, hosts.run, hosts.attach, hosts.new_run_id), study.id))
+    assert looked.wait(30)
+    store.end_fleet_study(study.id)
+    store.delete_fleet_study(study.id)
+    running.join(30)
+    assert not running.is_alive()

@@ -16,11 +16,12 @@ from app.hosts.hosts import HostEntry
 from app.questions import RefusingAsker
 from app.services import Workstation
 from suites.errors import BenchwrightError
+from tests.app.fleet.studies import ended_process
 from tests.widgets.fleet_studies import BROKEN, FAST, SLOW, begin, copied_study, fleet_plan, held_hosts
 from widgets import jobs
 from widgets.fleet.fleet_page import FleetPage
 from widgets.fleet.hosts_question import HostsQuestion
-from widgets.fleet.study_table import StudyTable
+from widgets.fleet.study_table import StudyRow, StudyTable
 from widgets.parts.dialogs import QuestionDialog
 
 pytestmark = pytest.mark.usefixtures("idle")
@@ -86,7 +87,8 @@ def test_a_narrow_list_of_studies_has_when_they_began(qtbot: QtBot, workstation:
     table.resize(table.scaled(190), 200)
     table.show()
     today = begin(workstation, fleet_plan(3))
-    table.show_rows([today, replace(today, id="old", created="2026-02-03T04:05:06.000+00:00")])
+    earlier = replace(today, id="old", created="2026-02-03T04:05:06.000+00:00")
+    table.show_rows([StudyRow(today), StudyRow(earlier)])
     texts = table.as_text().splitlines()
     assert texts[0] == "Study\tBegun"
     assert texts[1].partition("\t")[2][2] == ":"
@@ -196,6 +198,45 @@ def test_pause_is_shown_and_undone(qtbot: QtBot, page: FleetPage, workstation: W
     refreshed(qtbot, page)
     assert workstation.fleet_study(study.id).paused is None
     assert page.board.end.text() != "paused"
+
+
+def test_a_study_that_is_over_is_deleted_and_its_deletion_undone(
+    qtbot: QtBot, page: FleetPage, workstation: Workstation, study: FleetStudy
+) -> None:
+    delete = page.actions_of_fleet.delete
+    assert not delete.isEnabled()
+    runs = len(workstation.runs())
+    new = begin(workstation, fleet_plan(3))
+    workstation.end_fleet_study(new.id)
+    page.show_study(new.id)
+    qtbot.waitUntil(delete.isEnabled)
+    delete.trigger()
+    qtbot.waitUntil(lambda: page.feed.study == study.id)
+    assert [one.id for one in workstation.fleet_studies()] == [study.id]
+    assert len(workstation.runs()) == runs
+    page.undo.undo()
+    qtbot.waitUntil(lambda: page.studies.row_of(new.id) >= 0)
+    assert {one.id for one in workstation.fleet_studies()} == {study.id, new.id}
+    assert not page.notice.isVisible()
+    qtbot.waitUntil(lambda: not jobs.running())
+
+
+def test_the_list_tells_a_study_that_no_process_runs(
+    qtbot: QtBot, page: FleetPage, workstation: Workstation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = begin(workstation, fleet_plan(3))
+    store = workstation._store
+    (one,) = store.start_host_runs(left, lambda waiting, _under_way, _plan: [next(waiting)], ended_process())
+    store.settle_host_run(left.id, one, HostRunState.DONE, reason="")
+    page.show_study(left.id)
+    qtbot.waitUntil(lambda: page.studies.row_of(left.id) >= 0)
+    states = [row.state for row in page.studies.content.shown]
+    assert states[0].startswith("not running, ")
+    assert not states[1].startswith("not running")
+    monkeypatch.setattr(page.runs, "runs", lambda study: study == left.id)
+    page.refresh()
+    qtbot.waitUntil(lambda: "not running" not in page.studies.content.shown[0].state)
+    qtbot.waitUntil(lambda: not jobs.running())
 
 
 def test_a_replaced_host_leaves_its_sessions_to_the_new_one(
