@@ -2,6 +2,7 @@
 
 import tomllib
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 FOLDER = Path(__file__).parent / "data/messages"
@@ -9,5 +10,10 @@ FOLDER = Path(__file__).parent / "data/messages"
 
 def messages(page: str, module: str) -> Mapping[str, str]:
     """Return the sentences that the tests of `module` expect, by the name of their test, out of PAGE.toml."""
-    with (FOLDER / f"{page}.toml").open("rb") as file:
-        return dict(tomllib.load(file)[module])
+    return dict(_page(page)[module])
+
+
+@cache
+def _page(name: str) -> Mapping[str, Mapping[str, str]]:
+    with (FOLDER / f"{name}.toml").open("rb") as file:
+        return tomllib.load(file)

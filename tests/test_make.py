@@ -129,6 +129,17 @@ def test_python_3_14_is_taken(tree: Path) -> None:
     assert ran(tree, ".make/python").stdout == f"{tree}/bin/python3.14\n"
 
 
+def test_a_python_behind_a_shim_is_taken_where_there_is_no_other(tree: Path) -> None:
+    shims = tree / "shims"
+    shims.mkdir()
+    program(tree, "python3.13", NEW)
+    (tree / "bin" / "python3.13").rename(shims / "python3.13")
+    path = f"{shims}:{tree}/bin"
+    assert ran(tree, ".make/python", PATH=path).stdout == f"{shims}/python3.13\n"
+    program(tree, "python3.12", NEW)
+    assert ran(tree, ".make/python", PATH=path).stdout == f"{tree}/bin/python3.12\n"
+
+
 def test_a_python_that_is_named_and_does_not_serve_is_told(tree: Path) -> None:
     program(tree, "python3.10", OLD)
     done = ran(tree, ".make/system", "run", PYTHON="python3.10")

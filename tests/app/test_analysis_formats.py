@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -37,6 +38,16 @@ def _keys(document: object) -> Iterator[str]:
             yield from _keys(each)
 
 
+TITLES = (
+    "benchwright compare RUN RUN … --distribution",
+    "benchwright noise RUN",
+    "benchwright scaling RUN",
+    "benchwright burst RUN",
+    "benchwright profile RUN",
+)
+
+
+@cache
 def _documents() -> dict[str, object]:
     rng = np.random.default_rng(1)
     sides = [
@@ -49,20 +60,17 @@ def _documents() -> dict[str, object]:
         for value in [1000 * n / (1 + 0.05 * (n - 1) + 0.02 * n * (n - 1))]
     )
     measured = [MetricTrials("r", "s", "fio", host, IOPS, (), (1.0, 1.1, 1.2)) for host in ("h", "i")]
-    return {
-        "benchwright compare RUN RUN … --distribution": distributions_to_json(
-            [distribution(what, [SideValues("a", sides[0]), SideValues("b", sides[1])])]
-        ),
-        "benchwright noise RUN": noise_to_json(noise_of(measured)),
-        "benchwright scaling RUN": scaling_to_json(
-            [scaling_of("r", "s", "h", SweepCurve(RATE, "threads", (), points))]
-        ),
-        "benchwright burst RUN": burst_to_json([meter().under(1500.0)]),
-        "benchwright profile RUN": profile_to_json([(profile(profiled_run()), profile(profiled_run()))]),
-    }
+    documents = (
+        distributions_to_json([distribution(what, [SideValues("a", sides[0]), SideValues("b", sides[1])])]),
+        noise_to_json(noise_of(measured)),
+        scaling_to_json([scaling_of("r", "s", "h", SweepCurve(RATE, "threads", (), points))]),
+        burst_to_json([meter().under(1500.0)]),
+        profile_to_json([(profile(profiled_run()), profile(profiled_run()))]),
+    )
+    return dict(zip(TITLES, documents, strict=True))
 
 
-@pytest.mark.parametrize("title", list(_documents()))
+@pytest.mark.parametrize("title", TITLES)
 def test_every_field_is_documented(title: str) -> None:
     section = PAGE.partition(f"## {title}")[2].partition("\n## ")[0]
     documented = set(re.findall(r"`([a-z_]+)`", section)) | set(re.findall(r'"([a-z_]+)":', section))
