@@ -134,6 +134,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.gui)
         if "lab" in item.path.parts:
             item.add_marker(pytest.mark.lab)
+    _mark_slow_cases(items)
+
+
+def _mark_slow_cases(items: list[pytest.Item]) -> None:
+    """Mark the cases of a test that are not among its quick ones as `slow`."""
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("quick") is not None and item.get_closest_marker("slow") is None:
+            cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for found in cases.values():
+        marker = found[0].get_closest_marker("quick")
+        assert marker is not None
+        (count,) = marker.args
+        chosen = {place * (len(found) - 1) // max(1, count - 1) for place in range(count)}
+        for place, item in enumerate(found):
+            if place not in chosen:
+                item.add_marker(pytest.mark.slow)
 
 
 def pytest_collection_finish() -> None:

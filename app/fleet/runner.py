@@ -127,7 +127,10 @@ class FleetRunner:
             with self._changed:
                 if self._end is None or self._carried:
                     self._changed.wait(LOOK_EVERY)
-        return self._store.find_fleet_study(self._study)
+        try:
+            return self._store.find_fleet_study(self._study)
+        except NoStudyError:
+            return study
 
     def _over(self, study: FleetStudy) -> bool:
         with self._changed:

@@ -49,6 +49,7 @@ def test_a_text_that_is_printed_raw_is_found() -> None:
     assert len(unsafe('click.confirm(f"Delete {name}?")\nclick.echo(name, err=True)')) == 2
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 def test_closed_standard_streams_are_no_error(tmp_path: Path, closed: str) -> None:
     words = [*BENCHWRIGHT, "hosts", "test", "local"]

@@ -69,6 +69,7 @@ def of_samples(store: Store, run: str) -> WithinTrials:
     }
 
 
+@pytest.mark.slow
 def test_more_runs_take_no_more_queries_and_no_samples_are_read(
     groups: tuple[Workstation, tuple[list[str], list[str]]], statements: list[str]
 ) -> None:

@@ -81,6 +81,7 @@ def test_a_changed_figure_contradicts_the_others(name: str, pattern: str, to: st
     assert any(one.verdict.trust is Trust.INVALID for one in outputs(changed))
 
 
+@pytest.mark.slow
 def test_no_capture_of_a_real_run_contradicts_itself_or_is_valid() -> None:
     """What was measured elsewhere is at best not verified."""
     judged = 0

@@ -30,6 +30,7 @@ def call(store: Store, *words: str) -> Result:
     return CliRunner().invoke(benchwright, ["--store", str(store.path), *words])
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     ("word", "runs", "redact"),
     [

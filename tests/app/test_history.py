@@ -218,6 +218,7 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_change_tells_which_fact_changed_beside_it(stored: Path) -> None:
     store = Store(stored)
     found = read_history(store, WANTED)

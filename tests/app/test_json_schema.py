@@ -76,6 +76,7 @@ def test_the_schemas_are_listed() -> None:
         assert CliRunner().invoke(benchwright, ["schema", *words]).exit_code == 2
 
 
+@pytest.mark.quick(4)
 @pytest.mark.parametrize("old", LIBRARIES, ids=lambda path: path.stem)
 def test_runs_of_every_format_are_described(old: Path, tmp_path: Path) -> None:
     library = tmp_path / old.name

@@ -49,6 +49,7 @@ def test_a_run_that_nobody_kills_is_whole(lab: Lab) -> None:
     assert_whole(lab)
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("last", ["TrialStarted", "JobBegan"])
 @pytest.mark.parametrize("ended", [False, True])
 def test_a_command_whose_trial_is_not_stored_is_adopted(lab: Lab, last: str, *, ended: bool) -> None:

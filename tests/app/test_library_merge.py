@@ -157,6 +157,7 @@ def test_a_baseline_whose_run_is_refused_is_refused(own: Workstation, other: Wor
     assert not [one for one in own.baselines() if not one.built_in]
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize(
     ("statement", "named"),
     [

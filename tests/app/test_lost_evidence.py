@@ -61,6 +61,7 @@ def changed(judged: list[JudgedRun]) -> list[str]:
     return [one.run for one in judged if one.differs or one.recall is not None]
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize(
     "statement",
     [
@@ -81,6 +82,7 @@ def test_lost_evidence_changes_no_verdict(upgraded: Workstation, statement: str)
         assert record.unjudged == kept.get(run, "")
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("lost", ["series", "series WHERE trial IS NULL", "facts", "findings", "samples"])
 def test_what_was_lost_before_the_upgrade_raises_no_trust(tmp_path: Path, lost: str) -> None:
     """Its amount is not known then: a check that lacks its evidence now does not withdraw what it found."""

@@ -181,6 +181,7 @@ def test_samples_recorded_after_packing_follow(unpacked: Store) -> None:
     assert read(unpacked) == before
 
 
+@pytest.mark.slow
 def test_packed_telemetry_takes_less_than_half_of_the_space(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     kinds = [replace(CPU_BUSY, name=f"share{number}") for number in range(20)]
     chance = random.Random(2)
@@ -211,6 +212,7 @@ def test_deleting_a_packed_run_leaves_nothing(unpacked: Store) -> None:
 UNPACKED = [path for path in sorted(STORES.glob("format-*.sqlite3")) if int(path.stem.partition("-")[2]) < READ_FORMAT]
 
 
+@pytest.mark.quick(4)
 @pytest.mark.parametrize("file", UNPACKED, ids=lambda path: path.stem)
 def test_an_older_library_is_packed_in_steps_and_read_as_before(
     tmp_path: Path, file: Path, monkeypatch: pytest.MonkeyPatch

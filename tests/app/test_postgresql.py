@@ -799,6 +799,7 @@ def test_an_interrupted_copy_leaves_whole_runs_and_goes_on(url: ServerUrl, store
         assert {row.id for row in store.runs()} == set(runs)
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize(
     "cut",
     [

@@ -169,6 +169,7 @@ PATHS = [
 ]
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     "words", [*PATHS[:3], *(pytest.param(words, marks=pytest.mark.slow) for words in PATHS[3:])], ids=str
 )

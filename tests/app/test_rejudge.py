@@ -122,6 +122,7 @@ def test_judging_real_runs_again_changes_nothing_but_the_version(workstation: Wo
     assert workstation.outdated_runs() == []
 
 
+@pytest.mark.quick(4)
 @pytest.mark.parametrize("path", sorted(STORES.glob("*.sqlite3")), ids=lambda path: str(path.stem))
 def test_a_run_of_any_format_is_judged_once(tmp_path: Path, path: Path) -> None:
     shutil.copy(path, tmp_path / "runs.sqlite3")

@@ -121,6 +121,7 @@ SHEETS = {
 }
 
 
+@pytest.mark.quick(4)
 @pytest.mark.parametrize("name", SHEETS)
 def test_nothing_is_cut_or_covered(name: str) -> None:
     sheet = SHEETS[name]()

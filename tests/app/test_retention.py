@@ -61,6 +61,7 @@ def test_a_run_of_a_baseline_is_locked_by_use(workstation: Workstation) -> None:
     workstation.delete(PINNED)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("reason", ["", "  ", "x" * 501])
 def test_a_lock_needs_a_reason(workstation: Workstation, reason: str) -> None:
     with pytest.raises(StoreError, match=r"needs a reason|nothing was stored"):

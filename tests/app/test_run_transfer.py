@@ -128,6 +128,7 @@ def test_a_run_under_way_is_refused(source: Workstation, target: Workstation, tm
     assert not (tmp_path / "bundle.sqlite3").exists()
 
 
+@pytest.mark.quick(4)
 @pytest.mark.parametrize(
     "statement",
     [

@@ -95,6 +95,7 @@ def test_known() -> None:
 """
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     ("ci", "counts"),
     [("true", "1 failed, 1 passed, 1 skipped, 1 xfailed, 1 error"), ("", "1 passed, 3 skipped, 1 xfailed")],

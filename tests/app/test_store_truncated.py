@@ -67,6 +67,7 @@ def saved(path: Path, target: Path) -> Salvaged:
     return found
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize(("share", "least"), [(0.99, 20), (0.9, 15), (0.5, 7)])
 @pytest.mark.parametrize("more", [0, 1000])
 def test_what_is_before_the_cut_is_saved(whole: Path, tmp_path: Path, share: float, least: int, more: int) -> None:

@@ -56,6 +56,7 @@ def judged(text: str) -> JudgedFile:
     return judged_bytes("paste", text.encode())
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("name", SAMPLE)
 def test_what_surrounds_an_output_changes_neither_its_figures_nor_its_verdict(name: str) -> None:
     text = captured(name)
@@ -111,6 +112,7 @@ WHOLE = ["sysbench/1.0.20/cpu_default", "sysbench/1.0.20/mutex_default", "redis/
 """Captures of which broken lines lose nothing."""
 
 
+@pytest.mark.quick(5)
 @pytest.mark.parametrize("text", [LOSSY, COPY, *FOLDED, *WHOLE], ids=["lossy", "dd", *FOLDED, *WHOLE])
 def test_broken_lines_make_no_other_figures(text: str) -> None:
     is_whole = text in {LOSSY, COPY, *WHOLE}

@@ -29,6 +29,7 @@ def run(folder: Path, **given: str | int) -> TrialEnded:
         return run_once(workstation, "command", "lab", peer=None, **given)[0]
 
 
+@pytest.mark.slow
 @pytest.mark.alone
 def test_its_time_is_that_of_a_clock_by_hand(lab_host: LabHost, tmp_path: Path) -> None:
     lab_host.add_to_home()

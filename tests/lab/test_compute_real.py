@@ -27,6 +27,7 @@ print(2 * 800**3 / best / 1e9)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("build", ["shipped", *(pytest.param(one, marks=pytest.mark.slow) for one in ("host", "here"))])
 def test_a_run_over_ssh_gives_a_sample_a_second(lab_host: LabHost, tmp_path: Path, build: str) -> None:
     lab_host.add_to_home()

@@ -67,6 +67,7 @@ def pinned_to(record: TrialRecord) -> str:
     return measure.argv[2]
 
 
+@pytest.mark.slow
 def test_both_sides_run_at_once_and_swap_halves(
     workstation: Workstation, lab: LabHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -167,6 +167,7 @@ def group() -> Iterator[Path]:
     made.rmdir()
 
 
+@pytest.mark.slow
 def test_a_tool_killed_by_the_kernel_for_lack_of_memory_is_reported(
     workstation: Workstation, lab: LabHost, group: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -192,6 +193,7 @@ def test_a_tool_killed_by_the_kernel_for_lack_of_memory_is_reported(
 # A host that opens few sessions
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sessions", ["1", pytest.param("2", marks=pytest.mark.slow)])
 def test_a_host_with_few_sessions_is_measured_all_the_same(
     workstation: Workstation, start_lab_host: Start, sessions: str

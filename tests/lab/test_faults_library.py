@@ -358,6 +358,7 @@ def test_a_run_deleted_by_another_program_is_not_a_silent_success(workstation: W
     assert workstation.library_path == target
 
 
+@pytest.mark.slow
 def test_a_file_that_is_there_is_not_overwritten(workstation: Workstation, library: Path) -> None:
     taken = library.with_name("taken.sqlite3")
     taken.write_bytes(b"mine")

@@ -97,6 +97,7 @@ def test_an_endless_greeting(qtbot: QtBot, page: HostsPage, listen: Listen) -> N
     assert "is not an SSH server" in page.card.notice.text()
 
 
+@pytest.mark.slow
 def test_a_window_that_is_ignored(qtbot: QtBot, page: HostsPage, serve: Serve) -> None:
     def flood(channel: paramiko.Channel) -> None:
         channel.out_window_size = 2**40
@@ -146,6 +147,7 @@ def test_markup_and_invisible_characters_are_words(qtbot: QtBot, page: HostsPage
     assert MARKUP not in shown
 
 
+@pytest.mark.slow
 def test_bytes_that_are_no_text(qtbot: QtBot, page: HostsPage, start_lab_host: Start) -> None:
     _hostile(start_lab_host, "bad UTF-8")
     status_of = _visit(qtbot, page)

@@ -140,6 +140,7 @@ def test_live_hosts_do_not_wait_for_a_dead_one(
     assert "dead" in end(events).reason
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("dead_port", "order"),
     [
@@ -422,6 +423,7 @@ def test_a_refusal_in_the_moment_of_stop_or_detach_does_not_replace_it(
         assert last.reason.startswith("Stopped by you")
 
 
+@pytest.mark.slow
 def test_a_run_is_ended_on_the_host_that_holds_something_while_another_is_down(
     workstation: Workstation, start_lab_host: Start
 ) -> None:

@@ -92,6 +92,7 @@ def test_a_trial_is_complete_with_live_samples(given: dict[str, object], directi
         assert found.figures[0].value == pytest.approx(asked, rel=0.05)
 
 
+@pytest.mark.slow
 def test_both_directions_are_measured_at_once() -> None:
     serve, measure = commands(direction="both")
     with serving(serve):
@@ -101,6 +102,7 @@ def test_both_directions_are_measured_at_once() -> None:
     assert received(found, "receive") > 0
 
 
+@pytest.mark.slow
 def test_the_rate_is_the_one_the_server_counted() -> None:
     """The server's own JSON of the same run is read here by hand. With -J it says nothing before the end: ask again."""
     serve, measure = commands()

@@ -31,6 +31,7 @@ def geekbench(folder: Path, edition: str) -> None:
     )
 
 
+@pytest.mark.slow
 def test_geekbench_with_a_licence_gives_its_scores(lab_host: LabHost, tmp_path: Path) -> None:
     lab_host.add_to_home()
     geekbench(tmp_path / "gb", "Pro")

@@ -36,6 +36,7 @@ def test_the_sizes_asked_for_are_solved(lab_host: LabHost, tmp_path: Path) -> No
     assert "HPLinpack" in ended.parsed.tool_version
 
 
+@pytest.mark.slow
 def test_a_program_of_the_users_that_is_missing_is_named(tmp_path: Path) -> None:
     with workstation_in(tmp_path) as workstation:
         ended, _ = run_once(workstation, "linpack", "local", program="intel", path="/nowhere/xlinpack", threads=1)

@@ -35,6 +35,7 @@ def listening(program: Path, folder: Path, port: int) -> subprocess.Popen[str]:
     return server
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "build", ["shipped", *(pytest.param(build, marks=pytest.mark.slow) for build in ("host", "here"))]
 )

@@ -71,6 +71,7 @@ class Serving(Counting):
         return (Command(server, Purpose.SERVE, on_peer=True), *super().commands(values, context))
 
 
+@pytest.mark.slow
 def test_output_of_a_server_end_that_is_emptied_is_a_note(
     workstation: Workstation, lab: LabHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:

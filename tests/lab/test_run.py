@@ -275,6 +275,7 @@ def test_the_server_end_is_started_used_and_ended(workstation: Workstation, lab:
     assert tools_running() == []
 
 
+@pytest.mark.slow
 def test_a_port_in_use_is_named(workstation: Workstation, lab: LabHost) -> None:
     other = subprocess.Popen(["iperf3", "-s", "-p", "5391"], stdout=subprocess.DEVNULL)
     try:

@@ -153,6 +153,7 @@ def test_a_session_that_fails_is_reported_and_stays_due_later(library: Path) -> 
     assert (stored(library).done, stored(library).failures) == (0, 1)
 
 
+@pytest.mark.slow
 def test_the_printed_schedule_runs_the_due_sessions_of_its_library(library: Path) -> None:
     line = benchwright("--store", library, "sessions", "schedule").out
     command = line.removeprefix("*/10 * * * * ").strip()

@@ -76,6 +76,7 @@ def raised(point: Path, suite_id: str = "fio", **given: object) -> dict[str, Fin
     return {each.id: each for each in evaluate(STEP_CHECKS, step) if isinstance(each, Finding)}
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize(
     ("options", "words", "rw"),
     [
@@ -123,6 +124,7 @@ def sectors_written(device: str) -> int:
     return int(Path(f"/sys/block/{Path(device).name}/stat").read_text().split()[6])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("every", "flushed"), [(100_000, False), (16, True)])
 def test_a_rare_fsync_flushes_little_of_what_is_written(
     make_loop: MakeLoop, mounted: Path, every: int, *, flushed: bool
@@ -201,6 +203,7 @@ def test_a_fuse_file_system_is_no_plain_disk(mounted: Path, tmp_path: Path) -> N
     assert "user space" in found.why
 
 
+@pytest.mark.slow
 def test_an_existing_file_needs_no_space(make_loop: MakeLoop, mounted: Path) -> None:
     device = make_loop("disk.img", SIZE)
     run("mkfs.ext4", "-q", device)

@@ -22,6 +22,7 @@ pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not 
 ARRAY = 64 * 2**20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("build", ["shipped", *(pytest.param(one, marks=pytest.mark.slow) for one in ("host", "here"))])
 def test_a_run_over_ssh_sweeps_and_leaves_nothing(lab_host: LabHost, tmp_path: Path, build: str) -> None:
     lab_host.add_to_home()

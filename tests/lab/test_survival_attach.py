@@ -133,6 +133,7 @@ def test_a_killed_benchwright_loses_no_byte(
     assert_no_leftovers(lab.home if host == "lab" else Path.home())
 
 
+@pytest.mark.slow
 def test_a_killed_run_is_called_detached_everywhere(
     workstation: Workstation, lab: LabHost, measuring: Measuring, tmp_path: Path
 ) -> None:
@@ -325,6 +326,7 @@ def test_a_job_that_is_gone_makes_the_run_partial(workstation: Workstation, lab:
     assert workstation.detached_runs() == []
 
 
+@pytest.mark.slow
 def test_a_restarted_host_is_recognised(workstation: Workstation, lab: LabHost, other_boot: list[str]) -> None:
     run(workstation, counting_plan(3000, trials=2), leave_at(10))
     restart_host(lab, other_boot)

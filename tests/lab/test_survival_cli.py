@@ -51,6 +51,7 @@ def measuring(path: Path, *words: str) -> Iterator["subprocess.Popen[str]"]:
         process.kill()
 
 
+@pytest.mark.slow
 def test_a_killed_run_is_listed_attached_and_complete(lab: LabHost, tmp_path: Path) -> None:
     with measuring(plan(tmp_path, trials=2)) as process:
         process.kill()

@@ -67,6 +67,7 @@ def stepped(event: Event) -> bool:
     return isinstance(event, FindingRaised) and event.finding.id == CLOCK_STEPPED
 
 
+@pytest.mark.slow
 def test_a_clock_step_without_telemetry_is_found_by_the_offsets(ahead: Path) -> None:
     session = LocalSession()
     before = read_facts(session)

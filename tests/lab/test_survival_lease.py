@@ -63,6 +63,7 @@ def test_a_second_run_is_refused_and_nothing_of_it_is_kept(workstation: Workstat
     assert workstation.runs() == []
 
 
+@pytest.mark.slow
 def test_a_second_run_can_wait(workstation: Workstation, other: Other, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(app.runs.run_hosts, "RETRY_INTERVAL", 0.1)
     shown: list[str] = []

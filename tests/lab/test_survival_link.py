@@ -336,6 +336,7 @@ def test_an_unplugged_host_goes_on_and_is_found_again(
 # Stopping
 
 
+@pytest.mark.slow
 @pytest.mark.alone
 @pytest.mark.parametrize("deaf", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_a_stop_ends_everything_within_five_seconds(workstation: Workstation, lab: LabHost, *, deaf: bool) -> None:

@@ -60,6 +60,7 @@ def test_files_that_were_not_prepared_are_named(tmp_path: Path) -> None:
     assert any(MESSAGES["the_preparation_did_not_run"] in note for note in found.notes)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("mode", ["async", "mmap"])
 def test_requests_may_be_queued_or_mapped(mode: str, tmp_path: Path) -> None:
     parsed, printed = run(tmp_path, mode="rndrd", io_mode=mode, async_backlog=16)

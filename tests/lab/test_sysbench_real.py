@@ -28,6 +28,7 @@ def argv(suite: Suite, **given: object) -> list[str]:
     return list(command.argv)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     ("suite", "given", "line"),
     [
@@ -52,6 +53,7 @@ def test_the_figure_is_the_one_on_the_screen(suite: Suite, given: dict[str, obje
     assert sum(live) / len(live) == pytest.approx(float(on_screen), rel=0.5)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("suite", [SysbenchCpu(), SysbenchMemory()], ids=lambda suite: suite.id)
 def test_samples_arrive_while_it_runs_and_outlive_a_stop(suite: Suite) -> None:
     given = {"time": 60, "total_size": "100 TiB"} if suite.id == "sysbench-memory" else {"time": 60}

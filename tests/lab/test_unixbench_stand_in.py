@@ -53,6 +53,7 @@ def test_an_archive_is_copied_unpacked_built_and_run(lab_host: LabHost, folder: 
     assert [path.name for path in lab_host.home.iterdir() if path.name.startswith("benchwright")] == []
 
 
+@pytest.mark.slow
 def test_an_archive_of_something_else_is_said(tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     archive = tmp_path / "other.tar.gz"

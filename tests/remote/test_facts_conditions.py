@@ -376,6 +376,7 @@ remove_workspace(session, workspace)
 """
 
 
+@pytest.mark.quick(1)
 @pytest.mark.skipif(os.geteuid() != 0, reason="a mount namespace needs root")
 @pytest.mark.parametrize("uptime", ["0.08 0.05", "9.09 9.00", "123.00 9.00"])
 def test_a_container_that_has_just_started_is_read_and_runs_jobs(tmp_path: Path, uptime: str) -> None:

@@ -274,6 +274,7 @@ FULL = "mount -t tmpfs -o size=4k none /tmp && dd if=/dev/zero of=/tmp/all bs=4k
 NOEXEC = "mount -t tmpfs -o noexec none"
 
 
+@pytest.mark.quick(4)
 @pytest.mark.skipif(os.geteuid() != 0, reason="a mount namespace needs root")
 @pytest.mark.parametrize("shell", ["dash", pytest.param("bash", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(

@@ -111,6 +111,7 @@ def test_what_a_cloud_holds_back_is_told_where_it_says_so() -> None:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "script", [pytest.param(False, id="program"), pytest.param(True, id="script", marks=pytest.mark.slow)]
 )

@@ -62,6 +62,7 @@ def group_of(version: str) -> Iterator[Path]:
         until(lambda: removed(group))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("version", "inside"),
     [

@@ -93,6 +93,7 @@ def test_the_sanitizers_find_nothing(name: str, sanitizer: str, tmp_path: Path) 
     assert done.stdout.endswith("done\n")
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("plain", SOURCES, indirect=True)
 def test_it_says_what_it_is(plain: Path) -> None:
     done = ran(plain, *SHORT[plain.name])

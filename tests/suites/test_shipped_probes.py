@@ -92,6 +92,7 @@ def test_it_is_static_and_of_its_architecture(name: str) -> None:
     assert b"/tmp/" not in program
 
 
+@pytest.mark.quick(5)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_it_runs_and_says_the_digest_of_its_own_file(name: str) -> None:
     probe = name.partition("/")[2]

@@ -68,6 +68,7 @@ def test_an_unknown_word_is_named_and_kept(qtbot: QtBot, page: MeasurePage) -> N
     assert command.note.isHidden()
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize(
     ("own", "text", "complete"),
     [
@@ -160,6 +161,7 @@ def test_esc_restores_the_test_from_before_the_edit(qtbot: QtBot, page: MeasureP
     assert step.form.text("iodepth") == "7"
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize(
     "text", ["fio --zonemode=zbd", "fio job.fio", "fio --bs=many", "sysbench cpu --speed=4", "x '"]
 )

@@ -36,6 +36,7 @@ def test_words_at_the_start_come_first_and_all_must_occur() -> None:
     assert matching([entry("Reset", "open all"), entry("Open all", "File")], "open all")[0].detail == "File"
 
 
+@pytest.mark.slow
 @given(st.lists(st.text(max_size=8), max_size=8), st.text(max_size=6))
 def test_every_match_has_every_word(titles: list[str], text: str) -> None:
     found = matching([entry(title) for title in titles], text)

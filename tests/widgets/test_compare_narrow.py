@@ -82,6 +82,7 @@ def test_groups_say_how_many_runs_they_are(qtbot: QtBot, page: ComparePage) -> N
     assert status == f"2 groups, 4 runs, {one_host}"
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("width", [PAGE_AT_900, PAGE_AT_1024])
 def test_six_chips_can_be_told_apart(qtbot: QtBot, page: ComparePage, workstation: Workstation, width: int) -> None:
     runs = [Made(f"2026021{day}-101500-six", STEADY, name="volume check of the week") for day in range(6)]

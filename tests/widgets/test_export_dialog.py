@@ -49,6 +49,7 @@ def test_both_files_are_written_and_named(qtbot: QtBot, workstation: Workstation
     qtbot.waitUntil(lambda: dialog.message.label.text() == MESSAGES["short_png_will_be_replaced"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("redact", [True, False])
 def test_an_html_report_is_redacted_unless_the_user_wants_the_names(
     qtbot: QtBot, workstation: Workstation, run_id: str, tmp_path: Path, *, redact: bool
@@ -182,6 +183,7 @@ def test_the_preview_shows_what_is_replaced_and_what_stays(
     assert not dialog.preview_button.isEnabled()
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("redact", [True, False])
 def test_the_reports_of_two_runs_compare_them(
     qtbot: QtBot, workstation: Workstation, run_id: str, tmp_path: Path, *, redact: bool

@@ -111,6 +111,7 @@ FILES: dict[str, Callable[[Path], None]] = {
 }
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("make", list(FILES.values()), ids=list(FILES))
 def test_a_file_that_is_no_plan_is_refused_by_name(
     qtbot: QtBot, workstation: Workstation, window: QWidget, tmp_path: Path, make: Callable[[Path], None]

@@ -184,6 +184,7 @@ def test_an_output_that_was_not_read_has_the_reason(qtbot: QtBot, window: MainWi
     assert page.issues.isHidden()  # “No issues” would contradict it
 
 
+@pytest.mark.slow
 def test_the_window_answers_while_a_folder_is_read_and_the_selection_stays(
     qtbot: QtBot, window: MainWindow, tmp_path: Path
 ) -> None:

@@ -94,6 +94,7 @@ def at_the_top(page: LibraryPage) -> str:
     return "" if isinstance(line, GroupLine) else line.id
 
 
+@pytest.mark.slow
 def test_tags_and_deletions_of_another_process_are_shown_in_place(
     qtbot: QtBot, window: MainWindow, page: LibraryPage
 ) -> None:
@@ -114,6 +115,7 @@ def test_tags_and_deletions_of_another_process_are_shown_in_place(
     assert counts(window)[ALL] == str(len(RUNS) - 1)
 
 
+@pytest.mark.slow
 def test_compare_follows_names_and_deletions_of_another_process(qtbot: QtBot, window: MainWindow) -> None:
     page = window.show_page(PageName.COMPARE)
     assert isinstance(page, ComparePage)

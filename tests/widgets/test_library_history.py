@@ -44,6 +44,7 @@ def shown(qtbot: QtBot, stored: Path) -> HistoryPanel:
     return panel
 
 
+@pytest.mark.slow
 def test_a_change_is_named_with_what_changed_beside_it(qtbot: QtBot, stored: Path) -> None:
     panel = shown(qtbot, stored)
     assert panel.changes.text().splitlines()[1].startswith("▼1 ")

@@ -116,6 +116,7 @@ def test_samples_are_drawn_before_the_tool_ends(qtbot: QtBot, page: LivePage) ->
     qtbot.waitUntil(lambda: "events per second" in view_of(page).log.toPlainText())
 
 
+@pytest.mark.slow
 @pytest.mark.alone
 def test_headline_bar_strip_and_title_name_the_same_trial(qtbot: QtBot, page: LivePage) -> None:
     run = page.start_run(plan_of(cpu(1), trials=3))
@@ -156,6 +157,7 @@ def test_a_host_that_is_not_reached_hides_neither_trial_nor_time_nor_figure(page
     assert (line.doing, line.left, line.share) == (MESSAGES["lost"], "", None)
 
 
+@pytest.mark.slow
 def test_the_hosts_own_curves_stand_on_the_trials_clock(qtbot: QtBot, page: LivePage) -> None:
     run_to_end(qtbot, page, plan_of(cpu(3)))
     plots = view_of(page).plots.plots
@@ -233,6 +235,7 @@ def test_a_failed_run_says_what_happened_and_what_is_kept(qtbot: QtBot, page: Li
     assert page._outcome.show_button.isEnabled()
 
 
+@pytest.mark.slow
 def test_a_second_run_on_the_same_host_waits_and_then_runs(qtbot: QtBot, page: LivePage) -> None:
     first, second = page.start_run(plan_of(cpu(1))), page.start_run(plan_of(cpu(1)))
     qtbot.waitUntil(page._busy.isVisible)

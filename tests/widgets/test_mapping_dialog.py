@@ -325,6 +325,7 @@ def test_a_table_that_is_gone_is_reported(qtbot: QtBot, page: JudgePage, tmp_pat
     assert not dialog.save_button.isEnabled()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("columns", "rows"), [(200, 200), (3, 20_000)])
 def test_the_window_answers_while_a_large_table_is_mapped(
     qtbot: QtBot, page: JudgePage, tmp_path: Path, columns: int, rows: int

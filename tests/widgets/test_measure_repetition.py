@@ -51,6 +51,7 @@ def shown(page: MeasurePage) -> list[str]:
     return [name for name in fields if not fields[name].isHidden()]
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize(
     ("texts", "fields"),
     [

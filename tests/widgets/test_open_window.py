@@ -55,6 +55,7 @@ print(gc.get_freeze_count())
 """
 
 
+@pytest.mark.slow
 @pytest.mark.gui
 def test_what_is_loaded_is_left_out_of_full_collections(tmp_path: object) -> None:
     words = [sys.executable, "-c", FROZEN, str(tmp_path)]
@@ -80,6 +81,7 @@ window_start.open_window(Workstation(Path(sys.argv[1]) / "runs.sqlite3", Path(sy
 """
 
 
+@pytest.mark.slow
 @pytest.mark.gui
 def test_pages_are_imported_before_they_are_shown(tmp_path: object) -> None:
     ended = subprocess.run(

@@ -67,6 +67,7 @@ def test_what_was_left_in_the_queue_starts_only_by_a_click(
     qtbot.waitUntil(lambda: workstation.queue.places() == () and not jobs.running())
 
 
+@pytest.mark.slow
 def test_the_run_of_another_process_is_shown_and_its_end(
     qtbot: QtBot, workstation: Workstation, window: MainWindow
 ) -> None:

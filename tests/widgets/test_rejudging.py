@@ -134,6 +134,7 @@ def test_it_rests_while_a_run_is_recorded_and_then_goes_on(
     assert old.outdated_runs() == []
 
 
+@pytest.mark.slow
 def test_a_closed_window_stops_it_and_the_next_one_goes_on(qtbot: QtBot, keep: Keep, old: Workstation) -> None:
     waiting = old.outdated_runs()
     window = _shown(qtbot, keep, old)

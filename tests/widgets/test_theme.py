@@ -71,6 +71,7 @@ def test_marks_stand_out_from_a_selected_row(colours: Palette) -> None:
         assert _contrast(getattr(colours, name), colours.selected) >= 4.5, name
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("appearance", [Appearance.LIGHT, Appearance.DARK])
 def test_thirty_runs_have_thirty_looks(appearance: Appearance) -> None:
     theme.set_appearance(appearance)

@@ -323,6 +323,7 @@ def test_a_goal_out_of_reach_says_so_and_offers_nothing(qtbot: QtBot, page: Flee
     assert not pane.begin.isEnabled()
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     ("ending", "start"), [(".html", "<!doctype html>"), (".md", "# volume check"), (".csv", "study,group,host,type")]
 )
