@@ -216,8 +216,9 @@ class RunSelection:
         from app.comparison.compare import compare
 
         found = compare(
-            groups, criteria.margins, overruled=criteria.overruled, within=self._within(groups), tested=criteria.tested
-        )
+            groups, criteria.margins, overruled=criteria.overruled, within=self._within(groups), tested=criteria.tested,
+            shared=criteria.shared,
+        )  # fmt: skip
         return replace(found, notes=tuple(dict.fromkeys([*self._of_baselines(selectors), *found.notes])))
 
     def _of_baselines(self, selectors: Sequence[str]) -> Iterator[str]:
