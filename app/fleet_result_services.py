@@ -241,8 +241,8 @@ class FleetResultServices(FleetServices, ABC):
             return {}
         name, _, group = selector.removeprefix(PREFIX).partition(":")
         study = self._store.find_fleet_study(name)
-        done = self._store.measured_host_runs(study.id)
-        return study_sessions(study, done, self._store.progress_of([one.run for one in done]), group)
+        done = [one for one in self._store.measured_host_runs(study.id) if group in {"", one.group}]
+        return study_sessions(study, done, self._store.progress_of([one.run for one in done]))
 
     def moment_notes(self, selectors: Sequence[str]) -> list[str]:
         """Return the notes of a comparison of several studies on the moments that all hosts of each share."""

@@ -292,9 +292,14 @@ class FleetStudy:
         return sum(self.counts.values())
 
     @property
+    def left(self) -> int:
+        """The number of its host-runs that are not over."""
+        return sum(count for state, count in self.counts.items() if not state.over)
+
+    @property
     def over(self) -> bool:
         """Whether every host-run is over."""
-        return all(state.over or not count for state, count in self.counts.items())
+        return not self.left
 
 
 def check_fleet(plan: FleetPlan) -> FleetPlan:

@@ -1,6 +1,7 @@
 """Pictures of the page Fleet: empty, the board of 60 and of 200 hosts, filtered, results, and what is asked."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtWidgets import QWidget
@@ -17,6 +18,7 @@ from tests.widgets.fleet_studies import begin, fleet_plan, study_under_way
 from widgets.fleet.fleet_page import FleetPage
 from widgets.fleet.hosts_question import HostsQuestion
 from widgets.fleet.study_dialog import StudyDialog
+from widgets.fleet.study_table import StudyRow
 from widgets.host_keys_dialog import HostKeysDialog, HostKeysQuestion
 from widgets.hosts.import_inventory_dialog import ImportInventoryDialog
 from widgets.main_window import MainWindow
@@ -46,9 +48,15 @@ def _board(stage: Stage) -> QWidget:
 
 
 def _idle(stage: Stage) -> QWidget:
-    window, _ = _opened(stage)
-    study = stage.workstation.fleet_study("last")
+    window, page = _opened(stage)
+    page.feed.pause()
+    study, head = stage.workstation.fleet_study("last"), page.board.head
     window.idle_bar.show_studies([IdleStudy(study, study.created)])
+    page.studies.show_rows([StudyRow(study, idle=True), StudyRow(replace(study, id="f2", name=LONG_NAME))])
+    if head is not None:
+        idle = replace(head, idle_since=study.created)
+        page.board.show_head(idle)
+        page.actions_of_fleet.show_study(idle, page.board.table.chosen(), stopping=False)
     return window
 
 

@@ -23,7 +23,7 @@ def print_study(
     So it does if this process has `carried` the study and was stopped before its end.
     """
     board = workstation.fleet_board(study)
-    since = next((one.since for one in workstation.idle_fleet_studies([board.study])), None)
+    since = workstation.idle_since(board.study, board.host_runs)
     if as_json:
         print_json(board_to_json(board, since))
     else:

@@ -91,6 +91,11 @@ class Board:
     medians: Mapping[str, float] = field(default_factory=dict)
 
     @property
+    def host_runs(self) -> tuple[HostRun, ...]:
+        """The host-runs of all rows."""
+        return tuple(one for row in self.rows for one in row.host_runs)
+
+    @property
     def figure_text(self) -> str:
         """The step and metric of the values."""
         return "" if self.figure is None else f"{self.figure[0]}: {metric_text(self.figure[1], self.figure[2])}"
@@ -232,8 +237,10 @@ def study_state(study: FleetStudy, *, idle: bool = False) -> str:
     """Return the state of a study: ``12 running, 3 failed``; of one that no process runs ``not running, 15 left``."""
     if study.paused is not None and study.ended is None:
         return "paused"
-    counts = {state: count for state, count in study.counts.items() if count and state is not HostRunState.DONE}
-    left = sum(count for state, count in counts.items() if not state.over)
-    texts = ["not running", f"{left} left"] if idle else []
-    texts += [f"{count} {state.value}" for state, count in counts.items() if state.over or not idle]
+    texts = ["not running", f"{study.left} left"] if idle else []
+    texts += [
+        f"{count} {state.value}"
+        for state, count in study.counts.items()
+        if count and state is not HostRunState.DONE and (state.over or not idle)
+    ]
     return ", ".join(texts) or "done"

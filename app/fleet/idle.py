@@ -19,11 +19,6 @@ class IdleStudy:
     study: FleetStudy
     since: str
 
-    @property
-    def left(self) -> int:
-        """The number of host-runs that are not over."""
-        return sum(count for state, count in self.study.counts.items() if not state.over)
-
 
 def idle_since(study: FleetStudy, host_runs: Sequence[HostRun], recorded: Collection[str], clock: str) -> str | None:
     """Return since when no other process runs a study that is open and not paused; None if one does or may do so.

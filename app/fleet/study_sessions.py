@@ -1,4 +1,4 @@
-"""The sessions that all hosts of a study, or of a group of it, share, by figure."""
+"""The sessions that the hosts of a study share, by figure."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -9,17 +9,17 @@ from app.fleet_study import FleetStudy, HostRun
 
 
 def study_sessions(
-    study: FleetStudy, host_runs: Sequence[HostRun], progress: Progress, group: str = ""
+    study: FleetStudy, host_runs: Sequence[HostRun], progress: Progress
 ) -> Mapping[FigureName, SharedSessions]:
-    """Return the shared sessions of a study, or of its group `group`, for each figure of `progress` above zero."""
-    names = {key[1].name for run in progress.values() for key in run.figures}
-    return dict(_by_name(study, host_runs, progress, group, names))
+    """Return the sessions that the hosts of `host_runs` of a study share, for each figure of `progress` above zero."""
+    return dict(_by_name(study, host_runs, progress))
 
 
 def _by_name(
-    study: FleetStudy, host_runs: Sequence[HostRun], progress: Progress, group: str, names: set[str]
+    study: FleetStudy, host_runs: Sequence[HostRun], progress: Progress
 ) -> Iterator[tuple[FigureName, SharedSessions]]:
+    names = {key[1].name for run in progress.values() for key in run.figures}
     for (step, metric, labels), groups in values_by_figure(study, host_runs, progress, names, []).items():
-        hosts = [host for name, own in groups.items() if group in {"", name} for host in own.values()]
-        if hosts and all(value > 0 for host in hosts for trials in host.values() for value in trials):
+        hosts = [host for group in groups.values() for host in group.values()]
+        if all(value > 0 for host in hosts for trials in host.values() for value in trials):
             yield (step, metric.name, labels), shared_sessions(study.id, map(session_means, hosts))

@@ -84,9 +84,8 @@ def delete_study(connection: Connection, word: str) -> DeletedStudy:
     """Delete a study that is over; its runs stay. Raises StoreError for one that is not over."""
     study, table = fleets.find(connection, word), schema.fleet_studies
     if not study.over:
-        left = sum(count for state, count in study.counts.items() if not state.over)
         raise StoreError(
-            f"{study.id} is not over: {count_text(left, 'host-run')} left.",
+            f"{study.id} is not over: {count_text(study.left, 'host-run')} left.",
             f"End it first: benchwright fleet end {study.id}, with --stop also what is under way.",
         )
     row = connection.execute(select(table).where(table.c.id == study.id)).mappings().one()

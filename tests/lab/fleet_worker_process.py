@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable
 from typing import Any
+from unittest.mock import patch
 
 OFFSET = float(os.environ.get("BENCHWRIGHT_CLOCK_OFFSET", "0"))
 
@@ -67,7 +68,7 @@ def _die_at(point: str) -> None:
             if isinstance(event, TrialEnded):
                 os._exit(137)
 
-        setattr(worker.WorkerLines, "event", note)  # noqa: B010 (a method)
+        patch.object(worker.WorkerLines, "event", note).start()
 
 
 def _die_at_event(name: str, before: bool) -> None:  # noqa: FBT001 (as in EVENTS)

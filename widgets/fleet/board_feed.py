@@ -92,13 +92,12 @@ class BoardFeed(QObject):
         """Read a board; on the thread of the job."""
         began = time.monotonic()
         board = self._workstation.fleet_board(study, reader, figure)
-        host_runs = [one for row in board.rows for one in row.host_runs]
-        remaining = remaining_seconds(board.study, host_runs, now())
+        remaining = remaining_seconds(board.study, board.host_runs, now())
         if remaining is None and board.study.paused is None:
             remaining = self._estimated(board.study)
-        idle = self._workstation.idle_since(board.study, host_runs)
+        idle = self._workstation.idle_since(board.study, board.host_runs)
         workers = self._workstation.workers_alive() if board.study.by_workers else 0
-        head = BoardHead(board.study, remaining, carriers_of(host_runs), idle_since=idle, workers=workers)
+        head = BoardHead(board.study, remaining, carriers_of(board.host_runs), idle_since=idle, workers=workers)
         return BoardReading(board, head, time.monotonic() - began)
 
     def _estimated(self, study: FleetStudy) -> float | None:

@@ -46,7 +46,7 @@ class BoardHead:
     @property
     def done(self) -> int:
         """The number of host-runs that are over."""
-        return sum(count for state, count in self.study.counts.items() if state.over)
+        return self.study.total - self.study.left
 
     @property
     def share(self) -> float:

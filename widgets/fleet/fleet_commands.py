@@ -98,12 +98,8 @@ class FleetCommands(QObject):
 
     def _delete(self) -> None:
         if (study := self._study) is not None:
-            workstation = self._workstation
-            self._do(
-                lambda: workstation.delete_fleet_study(study.id),
-                workstation.restore_fleet_study,
-                f"Deleted {study.name}",
-            )
+            delete, restore = self._workstation.delete_fleet_study, self._workstation.restore_fleet_study
+            self._do(lambda: delete(study.id), restore, f"Deleted {study.name}")
 
     def _retry_chosen(self) -> None:
         if numbers := self._board.table.numbers():

@@ -47,7 +47,7 @@ class IdleBar(NoticeBar):
             return
         first = self._studies[0]
         more = "" if len(self._studies) == 1 else f" And {len(self._studies) - 1} more."
-        left = f"{first.left} of {count_text(first.study.total, 'host-run')} left"
+        left = f"{first.study.left} of {count_text(first.study.total, 'host-run')} left"
         self._write(
             f"Fleet study {first.study.name} stopped at {moment_text(first.since)} with {left}.{more}",
             _under_way_text(first.study.counts.get(HostRunState.RUNNING, 0)),

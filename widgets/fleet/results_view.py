@@ -88,7 +88,7 @@ class ResultsView(ReadPane):
 
     def follow(self, study: FleetStudy) -> None:
         """Read again if more host-runs of the study are over than when it was read."""
-        over = sum(count for state, count in study.counts.items() if state.over)
+        over = study.total - study.left
         more = study.id == self.study and self._over not in {None, over}
         if more and not self.reading and not self._clock.isActive():
             self._clock.start(round(1000 * max(0.0, self._next - time.monotonic())))
@@ -133,7 +133,7 @@ class ResultsView(ReadPane):
     def _show(self, found: FleetResults, populations: Sequence[str]) -> None:
         self.notice.hide()
         self.results, study = found, found.study
-        self._over = sum(count for state, count in study.counts.items() if state.over)
+        self._over = study.total - study.left
         self._stack.setCurrentIndex(1 if found.metrics else 0)
         done = f"{study.counts.get(HostRunState.DONE, 0)} of {count_text(study.total, 'host-run')} done"
         self.empty.text.setText("\n".join([f"{done}. {NEEDED}", *found.notes]))

@@ -57,8 +57,7 @@ def _tip(row: StudyRow) -> str:
 
 
 def _progress(row: StudyRow) -> str:
-    done = sum(count for state, count in row.study.counts.items() if state.over)
-    return f"{done}/{row.study.total}"
+    return f"{row.study.total - row.study.left}/{row.study.total}"
 
 
 COLUMNS: tuple[TableColumn[StudyRow], ...] = (

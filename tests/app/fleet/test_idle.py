@@ -66,4 +66,4 @@ def test_the_library_lists_its_idle_studies(tmp_path: Path) -> None:
     store.pause_fleet_study(paused.id, paused=True)
     store.begin_fleet_study(fleet_plan(numbered(2)), by_workers=False)  # a moment ago: its process is about to start it
     (found,) = workstation.idle_fleet_studies()
-    assert (found.study.id, found.left) == (left.id, 2)
+    assert (found.study.id, found.study.left) == (left.id, 2)
