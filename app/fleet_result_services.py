@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from app.comparison.comparison import Comparison
     from app.comparison.criteria import ComparisonCriteria
-    from app.comparison.shared_sessions import FigureName, SharedSessions
     from app.fleet.changes import FleetChanges
     from app.fleet.facts import LemonFact, SeparatingFact
     from app.fleet.lemons import Lemon, TwoPopulations
@@ -37,12 +36,6 @@ def _studies_named(selectors: Sequence[str]) -> list[str]:
     """Return the names of the studies among selectors, each once."""
     parts = [part for word in selectors for part in word.split(",") if part.startswith(PREFIX)]
     return list(dict.fromkeys(re.split("[@:]", part.removeprefix(PREFIX))[0] for part in parts))
-
-
-def _is_group(selector: str) -> bool:
-    """Return whether a selector is a study or one of its groups: ``fleet:STUDY``, ``fleet:STUDY:GROUP``."""
-    name, _, group = selector.removeprefix(PREFIX).partition(":")
-    return selector.startswith(PREFIX) and not set(f"{name}{group}") & set("@:,")
 
 
 class FleetResultServices(FleetServices, ABC):
@@ -181,9 +174,9 @@ class FleetResultServices(FleetServices, ABC):
 
         It names the done runs of the hosts. Empty for another selector. Raises StoreError for an unknown study.
         """
-        if not _is_group(selector):
-            return {}
         name, _, chosen = selector.removeprefix(PREFIX).partition(":")
+        if not selector.startswith(PREFIX) or set(f"{name}{chosen}") & set("@:,"):
+            return {}
         study = self._store.find_fleet_study(name)
         if chosen and chosen not in study.plan.groups:
             return {}
@@ -213,44 +206,22 @@ class FleetResultServices(FleetServices, ABC):
         return [note for found, groups in studies for note in ranking_notes(found, groups, criteria.weights)]
 
     def compare(self, runs: Sequence[str], criteria: ComparisonCriteria = DEFAULT_CRITERIA) -> Comparison:
-        """Compare runs with the first, with moment_notes(), and with the error of the sessions that hosts share."""
-        found = super().compare(runs, self._with_sessions(runs, criteria))
+        """Compare runs with the first, with moment_notes()."""
+        found = super().compare(runs, criteria)
         return replace(found, notes=(*found.notes, *self.moment_notes(runs)))
 
     def compared(
         self, runs: Sequence[str], criteria: ComparisonCriteria = DEFAULT_CRITERIA
     ) -> tuple[Comparison, tuple[RunRecord, ...]]:
         """Return the comparison of compare(), and each run, or group of runs as one, without samples."""
-        found, records = super().compared(runs, self._with_sessions(runs, criteria))
+        found, records = super().compared(runs, criteria)
         return replace(found, notes=(*found.notes, *self.moment_notes(runs))), records
 
-    def _with_sessions(self, selectors: Sequence[str], criteria: ComparisonCriteria) -> ComparisonCriteria:
-        """Return the criteria with the sessions that the hosts of each side share, if there are several studies."""
-        if criteria.shared or len(_studies_named(selectors)) < 2:
-            return criteria
-        return replace(criteria, shared=[self.shared_sessions(selector) for selector in selectors])
-
-    def shared_sessions(self, selector: str) -> Mapping[FigureName, SharedSessions]:
-        """Return the sessions that the hosts of ``fleet:STUDY``, or of ``fleet:STUDY:GROUP``, share, by figure.
-
-        Empty for another selector. Raises StoreError for an unknown study.
-        """
-        from app.fleet.study_sessions import study_sessions
-
-        if not _is_group(selector):
-            return {}
-        name, _, group = selector.removeprefix(PREFIX).partition(":")
-        study = self._store.find_fleet_study(name)
-        done = [one for one in self._store.measured_host_runs(study.id) if group in {"", one.group}]
-        return study_sessions(study, done, self._store.progress_of([one.run for one in done]))
-
     def moment_notes(self, selectors: Sequence[str]) -> list[str]:
-        """Return the notes of a comparison of several studies on the moments that all hosts of each share."""
-        from app.fleet.results import moment_notes
-
+        """Return what a comparison of hosts of several studies leaves out: the moments that all hosts of each share."""
         studies = dict.fromkeys(self._store.find_fleet_study(name).id for name in _studies_named(selectors))
         results = [self.fleet_results(study) for study in studies] if len(studies) > 1 else []
-        return list(moment_notes(results, counted=all(map(_is_group, selectors))))
+        return [note for found in results for note in found.moment_notes()]
 
     def _groups_of(self, selector: str) -> list[str]:
         """Return the groups of a whole study as selectors; `selector` itself without one."""

@@ -182,7 +182,7 @@ def end(workstation: Workstation, study: str, *, stop: bool) -> None:
 def delete(workstation: Workstation, study: str) -> None:
     """Delete STUDY, which has to be over; its runs stay in the library."""
     found = workstation.delete_fleet_study(study).study
-    print_note(f"Deleted: {found.id}. Its runs stay in the library.")
+    print_note(f"Deleted: {found.id}, {found.name}. Its runs stay in the library.")
 
 
 TO_RUN = "to run again"

@@ -1,12 +1,10 @@
 """benchwright gate on fleet studies: each group of a study against the same group of another."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from app.cli.common import print_note
 from app.comparison.criteria import ComparisonCriteria
 from app.comparison.gate import GateError, GateResult, answers_of_groups, check_same_suite, parse_conditions, result_of
-from app.comparison.shared_sessions import SidesSessions
 from app.fleet_study import PREFIX, FleetStudy, HostRunState
 from app.services import Workstation
 from suites.quantities import count_text
@@ -36,27 +34,17 @@ def of_studies(
     for note in workstation.moment_notes([against, *stored]):
         print_note(note)
     conditions = parse_conditions(texts, study.plan.plan.steps)
-    tested = frozenset(one.metric for one in conditions)
-    criteria = {
-        group: ComparisonCriteria(tested=tested, shared=_shared_sessions(workstation, (baseline, study), group))
-        for group in common
-    }
+    criteria = ComparisonCriteria(tested=frozenset(one.metric for one in conditions))
     answers, names = [], []
     for session in sorted({session for group in common for session in new[group]}):
         compared = {
-            group: workstation.compare([",".join(old[group].values()), new[group][session]], criteria[group])
+            group: workstation.compare([",".join(old[group].values()), new[group][session]], criteria)
             for group in common
             if session in new[group]
         }
         names.append(f"{PREFIX}{study.id} session {session}")
         answers.append(answers_of_groups(conditions, compared, names[-1]))
     return result_of(answers, names, against)
-
-
-def _shared_sessions(workstation: Workstation, studies: Sequence[FleetStudy], group: str) -> SidesSessions:
-    """Return the sessions that the hosts of a group share: all of the baseline, and one of the other study."""
-    old, new = (workstation.shared_sessions(f"{PREFIX}{study.id}:{group}") for study in studies)
-    return old, {name: replace(found, count=1) for name, found in new.items()}
 
 
 def _study(workstation: Workstation, word: str) -> FleetStudy:

@@ -25,7 +25,6 @@ from app.comparison.family import descriptive
 from app.comparison.joined import excluded_trials
 from app.comparison.notes import arithmetic_means, caveats_of, half_effects, lettered
 from app.comparison.replication import OnFirst, Rounds, Units, units_of
-from app.comparison.shared_sessions import SharedSessions, SidesSessions, with_session_error
 from app.comparison.sides import (
     Censored,
     Side,
@@ -65,7 +64,6 @@ def compare(
     overruled: str = "",
     within: WithinTrials | None = None,
     tested: Collection[str] = (),
-    shared: SidesSessions = (),
 ) -> Comparison:
     """Compare runs, or groups of runs, with the first.
 
@@ -73,7 +71,6 @@ def compare(
     differences; every verdict repeats it.
     `within` are the samples of the trials, for the variance levels. `tested` are names of metrics, or ALL_METRICS, that
     get a verdict besides the headline and tail metrics of each step; all others are descriptive (descriptive()).
-    `shared` are the sessions that all hosts of a side share, by side: see with_session_error().
 
     A metric is better or worse if the 95 % interval of its ratio is entirely beyond the margin, and the same if it is
     entirely within; else it is undecided. The interval is made at the highest level that is replicated (units_of). Both
@@ -83,7 +80,7 @@ def compare(
     """
     sides = [Side([each] if isinstance(each, RunRecord) else each) for each in given]
     _check(sides)
-    table = _Table(sides, margins, overruled.strip(), within or {}, tested=frozenset(tested), shared=shared)
+    table = _Table(sides, margins, overruled.strip(), within or {}, frozenset(tested))
     rows = tuple(table.rows())
     remarks = tuple(lettered(table.remarks(), len(sides)))
     overruling = [f"Overruled: {overruled.strip()}"] if overruled.strip() else []
@@ -147,21 +144,13 @@ class _Table:
     """The builder of the rows."""
 
     def __init__(
-        self,
-        sides: list[Side],
-        margins: Margins,
-        overruled: str,
-        within: WithinTrials,
-        *,
-        tested: frozenset[str],
-        shared: SidesSessions,
+        self, sides: list[Side], margins: Margins, overruled: str, within: WithinTrials, tested: frozenset[str]
     ) -> None:
         self._sides = sides
         self._margins = margins
         self._overruled = overruled
         self._within = within
         self._tested = tested
-        self._shared = shared or [{}] * len(sides)
         self._pairs = [self._paired(side) for side in sides[1:]]
 
     def _paired(self, side: Side) -> dict[StepHosts, _Pair]:
@@ -281,9 +270,6 @@ class _Table:
         level = self._look_level(units, number)
         if level and isinstance(found, Ratio):
             found = widened(found, level)
-        if units.level is Level.HOST and isinstance(found, Ratio):
-            cells = (number, pair.theirs, other), (0, pair.ours, baseline)
-            found = with_session_error(found, [self._shared_by(*cell) for cell in cells])
         margin = self._margin_for(baseline.metric, number)
         barred = [f"{one.text} in {side_name}" for side_name, one in pair.failures if one.share > MOST_FAILED]
         barred += [caveat.text for caveat in of_verdicts(other, baseline) if caveat.id == Trust.INVALID]
@@ -313,10 +299,6 @@ class _Table:
             *_of_overlap(pair, units),
         )
         return _Open(pair, Ratio(math.nan) if isinstance(found, str) else found, units, evidence, caveats, exact)
-
-    def _shared_by(self, number: int, cell: StepHosts, side: MetricSummary) -> SharedSessions | None:
-        """Return the sessions that the hosts of a cell share; None if they are not known."""
-        return self._shared[number].get((cell.step.name, side.metric.name, side.labels))
 
     def _corrected(self, found: Sequence[RelativeFigure | _Open]) -> list[RelativeFigure]:
         """Return the figures, the p-values of all tested ratios corrected together by Holm's method.

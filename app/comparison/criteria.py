@@ -3,7 +3,6 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from app.comparison.shared_sessions import SidesSessions
 from app.margins import DEFAULTS, Margins
 
 
@@ -13,13 +12,12 @@ class ComparisonCriteria:
 
     `margins` are those given for this comparison; the user's own defaults are added. `overruled` is the reason to
     ignore fatal differences; the comparison repeats it. `tested` are the names of metrics, or ALL_METRICS, that get a
-    verdict besides the headline and tail metrics. `shared` are the sessions that all hosts of a side share, by side.
+    verdict besides the headline and tail metrics.
     """
 
     margins: Margins = DEFAULTS
     overruled: str = ""
     tested: Collection[str] = frozenset()
-    shared: SidesSessions = ()
 
 
 DEFAULT_CRITERIA = ComparisonCriteria()

@@ -216,9 +216,8 @@ class RunSelection:
         from app.comparison.compare import compare
 
         found = compare(
-            groups, criteria.margins, overruled=criteria.overruled, within=self._within(groups), tested=criteria.tested,
-            shared=criteria.shared,
-        )  # fmt: skip
+            groups, criteria.margins, overruled=criteria.overruled, within=self._within(groups), tested=criteria.tested
+        )
         return replace(found, notes=tuple(dict.fromkeys([*self._of_baselines(selectors), *found.notes])))
 
     def _of_baselines(self, selectors: Sequence[str]) -> Iterator[str]:

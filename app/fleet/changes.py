@@ -1,15 +1,16 @@
 """Changes between two fleet studies: levels of groups and hosts, hosts new and gone, lemons new and healed."""
 
+import math
 import statistics
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from app.comparison.comparability import Weight, differences
-from app.comparison.estimates import ERROR, Ratio, beyond_p, holm, paired_ratio_of, ratio_of
+from app.comparison.estimates import ERROR, Ratio, beyond_p, holm, paired_ratio_of, ratio_of, ratio_with_interval
 from app.comparison.sentences import claim_text
-from app.comparison.shared_sessions import shared_sessions, with_session_error
 from app.comparison.verdicts import FEWEST, Level
 from app.fleet.lemons import Lemon, find_lemons, p_text
+from app.fleet.moments import session_variance
 from app.fleet.study import FleetMetric, Group, session_means
 from suites.quantities import count_text, listed, metric_text
 from suites.vocab import Labels, Metric
@@ -207,15 +208,20 @@ def _change(
 
 
 def _across_sessions(change: FleetChange, group: Group, before: Group) -> FleetChange:
-    """Return the change of a group with the error of sessions, which all of its hosts share: with_session_error().
+    """Return the change of a group with the error of sessions, which all of its hosts share.
 
-    With one session each, that is unknown, and the ratio is that of two moments.
+    s^2 (1 / k1 + 1 / k2) for k1 and k2 sessions, s^2 pooled over the sides with several: session_variance(). With one
+    session each, s^2 is unknown, and the ratio is that of two moments.
     """
-    sides = [
-        shared_sessions(name, map(session_means, side.values())) for name, side in (("new", group), ("old", before))
-    ]
-    one_session = not any(side.freedom for side in sides) and max(side.count for side in sides) == 1
-    return replace(change, ratio=with_session_error(change.ratio, sides), one_session=one_session)
+    counts = [len({name for host in side.values() for name in host}) for side in (group, before)]
+    parts = [session_variance(side) for side in (group, before)]
+    freedom = sum(count for _, count in parts)
+    ratio = change.ratio
+    if not freedom or not ratio.error:
+        return replace(change, one_session=max(counts) == 1)
+    variance = sum(found * count for found, count in parts) / freedom
+    errors = [(ratio.error**2, ratio.freedom), (variance * sum(1 / count for count in counts), freedom)]
+    return replace(change, ratio=ratio_with_interval(math.log(ratio.value), errors))
 
 
 def _with_p(change: FleetChange, p_adjusted: float) -> FleetChange:

@@ -72,11 +72,15 @@ class FleetResults:
             return ""
         return f"instance, without {count_text(len(odd), 'outlier')}: {level.cov_text}"
 
-    @property
-    def sessions(self) -> int:
-        """The number of sessions with values."""
+    def moment_notes(self) -> Iterator[str]:
+        """Yield what an interval over hosts leaves out: significant moments that they share, or a single session."""
         hosts = (host for one in self.metrics for group in one.groups.values() for host in group.values())
-        return len({name for host in hosts for name in host})
+        if len({name for host in hosts for name in host}) == 1:
+            yield f"{self.study.id} has one session: a difference of the moments counts as a difference."
+        for one, levels in zip(self.metrics, self.levels, strict=True):
+            if levels is not None and levels.moments_matter(one.margin):
+                differ = f"sessions differ for all hosts ({levels.moment_text})"
+                yield f"{self.study.id}, {one.title}: {differ}: no interval over hosts has it."
 
     @property
     def tested(self) -> Mapping[str, int]:
@@ -116,7 +120,7 @@ def results_of(
     metrics = []
     plan = study.plan
     records = _records(plan, host_runs, progress)
-    for key, groups in values_by_figure(study, host_runs, progress, names, notes).items():
+    for key, groups in _by_figure(study, host_runs, progress, names, notes).items():
         step, metric, labels = key
         try:
             metrics.append(FleetMetric(step, metric, labels, groups, margins.of(metric).share, records[step]))
@@ -132,23 +136,6 @@ def results_of(
     paired = {step.name for step in known if needs_peer(step)}
     levels = tuple(None if one.step in paired else fleet_levels(one) for one in metrics)
     return FleetResults(study, tuple(metrics), levels, find_lemons(metrics), tuple(notes))
-
-
-def moment_notes(every: Sequence[FleetResults], *, counted: bool) -> Iterator[str]:
-    """Yield what intervals over the hosts of several studies have or leave out: the moments that the hosts share.
-
-    `counted`: the intervals have the error of sessions, if a study has several.
-    """
-    alone = [one for one in every if one.sessions == 1]
-    if not counted or len(alone) == len(every):
-        for found in alone:
-            yield f"{found.study.id} has one session: a difference of the moments counts as a difference."
-    outcome = "the intervals of groups have their error" if counted else "no interval over hosts has it"
-    for found in every:
-        for one, levels in zip(found.metrics, found.levels, strict=True):
-            if levels is not None and levels.moments_matter(one.margin):
-                differ = f"sessions differ for all hosts ({levels.moment_text})"
-                yield f"{found.study.id}, {one.title}: {differ}: {outcome}."
 
 
 def _records(plan: FleetPlan, host_runs: Iterable[HostRun], progress: Progress) -> Mapping[str, StepRecord]:
@@ -200,10 +187,10 @@ Groups = dict[str, dict[str, dict[str, list[float]]]]
 """Trials by group, host and session."""
 
 
-def values_by_figure(
+def _by_figure(
     study: FleetStudy, host_runs: Sequence[HostRun], progress: Progress, names: Collection[str], notes: list[str]
 ) -> Mapping[FigureKey, Groups]:
-    """Return the values that count by figure, of the headline metrics and `names`; add to `notes` what is invalid."""
+    """Return the values that count by figure; add to `notes` what is invalid."""
     wanted = {step: {headline, *names} for step, headline in study.plan.headlines.items()}
     order, paired = study.plan.by_name, study.plan.topology is not Topology.FIXED
     found: dict[FigureKey, Groups] = defaultdict(lambda: defaultdict(lambda: defaultdict(lambda: defaultdict(list))))

@@ -13,7 +13,7 @@ from app.store.dialects import dialect_of
 from app.store.errors import StoreError
 from app.store.rows import check_types
 from suites.errors import BenchwrightError
-from suites.quantities import count_text
+from suites.quantities import count_text, listed
 
 
 def copy_missing(old: Connection, new: Connection) -> tuple[list[str], list[str]]:
@@ -81,8 +81,14 @@ class DeletedStudy:
 
 
 def delete_study(connection: Connection, word: str) -> DeletedStudy:
-    """Delete a study that is over; its runs stay. Raises StoreError for one that is not over."""
+    """Delete a study that is over; its runs stay.
+
+    Raises StoreError for one that is not over, and for a name that several studies have.
+    """
     study, table = fleets.find(connection, word), schema.fleet_studies
+    same = [one.id for one in fleets.all_studies(connection) if one.name == word]
+    if word == study.name and len(same) > 1:
+        raise StoreError(f"{len(same)} studies are called “{word[:60]}”: {listed(same, 5)}.", "Name one by its id.")
     if not study.over:
         raise StoreError(
             f"{study.id} is not over: {count_text(study.left, 'host-run')} left.",
@@ -97,6 +103,9 @@ def delete_study(connection: Connection, word: str) -> DeletedStudy:
 
 
 def restore_study(connection: Connection, deleted: DeletedStudy) -> None:
-    """Store a deleted study again."""
-    connection.execute(insert(schema.fleet_studies).values(deleted.row))
+    """Store a deleted study again. Raises StoreError if the library has it, such as from another library."""
+    table = schema.fleet_studies
+    if connection.execute(select(table.c.id).where(table.c.id == deleted.study.id)).first() is not None:
+        raise StoreError(f"{deleted.study.id} is in the library already.", host_runs.LIST)
+    connection.execute(insert(table).values(deleted.row))
     _insert(connection, deleted.study.id, deleted.hosts, deleted.host_runs)

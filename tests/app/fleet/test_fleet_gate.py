@@ -11,8 +11,6 @@ import pytest
 from click.testing import CliRunner, Result
 
 from app.cli.main import benchwright
-from app.comparison.criteria import ComparisonCriteria
-from app.comparison.verdicts import ComparisonVerdict
 from app.events import State
 from app.fleet_study import FleetStudy, HostRun, HostRunState
 from app.services import Workstation
@@ -111,23 +109,6 @@ def test_an_unknown_group_or_host_is_refused_with_the_names(library: tuple[Path,
         assert found.exit_code == 2
         assert "c9" in found.stderr
     assert "c7i" in gate(library, "same", group=":c9").stderr
-
-
-def test_a_comparison_of_studies_has_the_error_of_their_sessions(library: tuple[Path, dict[str, str]]) -> None:
-    path, studies = library
-    before, once = (f"fleet:{studies[name]}:c7a" for name in ("before", "once slower"))
-    with closing(Workstation(path, path.with_name("hosts.toml"))) as workstation:
-        changes = workstation.fleet_changes(studies["before"], studies["once slower"]).every
-        (expected,) = [one.ratio for one in changes if one.group == "c7a" and not one.host]
-        alone = ComparisonCriteria(shared=({}, {}))
-        known, of_hosts = (
-            next(row.against[0] for row in workstation.compare([before, once], criteria).rows if row.tested)
-            for criteria in (ComparisonCriteria(), alone)
-        )
-    assert known.low == pytest.approx(expected.low, rel=0.01)
-    assert known.high == pytest.approx(expected.high, rel=0.01)
-    assert known.verdict is ComparisonVerdict.UNDECIDED
-    assert of_hosts.verdict is ComparisonVerdict.WORSE
 
 
 def test_moments_that_hosts_share_are_noted_by_gate_and_compare(library: tuple[Path, dict[str, str]]) -> None:

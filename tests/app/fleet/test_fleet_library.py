@@ -87,6 +87,21 @@ def test_only_a_study_that_is_over_is_deleted_and_can_be_restored(own: Store) ->
     assert execute(own, "SELECT count(*) FROM fleet_hosts") == [(2,)]
     own.restore_fleet_study(deleted)
     assert (own.find_fleet_study(study.id), own.host_runs_of(study.id)) == before
+    with pytest.raises(StoreError, match="in the library already"):
+        own.restore_fleet_study(deleted)
+
+
+def test_of_several_studies_of_a_name_none_is_deleted_by_it(own: Store) -> None:
+    studies = [begun(own), begun(own)]
+    for one in studies:
+        own.end_fleet_study(one.id, stop=True)
+        (running,) = own.host_runs_under_way(one.id)
+        own.settle_host_run(one.id, running, HostRunState.FAILED, reason="stopped")
+    with pytest.raises(StoreError, match=studies[0].id):
+        own.delete_fleet_study(studies[0].name)
+    assert len(own.fleet_studies()) == 2
+    own.delete_fleet_study(studies[0].id)
+    assert own.delete_fleet_study(studies[1].name).study.id == studies[1].id
 
 
 PLAN = "UPDATE fleet_studies SET plan = replace(plan, "

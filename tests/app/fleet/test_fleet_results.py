@@ -11,7 +11,7 @@ from app.fleet.facts import SeparatingFact
 from app.fleet.lemons import BETTER, LemonSearch, TwoPopulations
 from app.fleet.levels import FleetLevel
 from app.fleet.moments import MomentEffect
-from app.fleet.results import lemons_text, moment_notes, ranking_notes, results_lines
+from app.fleet.results import lemons_text, ranking_notes, results_lines
 from app.fleet.study import FleetError
 from app.fleet_study import HostRunState
 from app.host_attributes import HostAttributes
@@ -102,24 +102,21 @@ def test_a_ranking_names_levels_and_moments_of_its_groups_only(workstation: Work
     incomplete = replace(mixed, metrics=(replace(one, groups={**groups, "c7i": once}),))
     (note,) = [note for note in ranking_notes(incomplete, ["c7i", "m7g"], ["iops"]) if f"{len(once)} instances" in note]
     assert "m7g" not in note
-    (note,), (inside,) = (list(moment_notes([mixed], counted=counted)) for counted in (False, True))
+    (note,) = mixed.moment_notes()
     assert replace(levels, moments=moments).moment_text in note
-    assert note != inside
 
 
 def test_studies_of_one_session_are_noted_beside_others_only(workstation: Workstation) -> None:
     study = copied_study(workstation).id
     found = workstation.fleet_results(study)
-    assert list(moment_notes([found], counted=False)) == []
+    assert list(found.moment_notes()) == []
     groups = {
         group: {host: {"1": own["1"]} for host, own in hosts.items() if "1" in own}
         for group, hosts in found.metrics[0].groups.items()
     }
     once = replace(found, metrics=(replace(found.metrics[0], groups=groups),))
-    (note,) = moment_notes([once, found], counted=False)
+    (note,) = once.moment_notes()
     assert study in note
-    assert list(moment_notes([once, found], counted=True)) == []
-    assert list(moment_notes([once, once], counted=True)) == [note, note]
     assert workstation.moment_notes([f"fleet:{study}:c7i", f"fleet:{study}:c7a"]) == []
 
 
