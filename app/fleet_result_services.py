@@ -7,7 +7,6 @@ from abc import ABC
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from app.comparison.criteria import DEFAULT_CRITERIA
 from app.fleet_services import FleetServices
 from app.fleet_study import PREFIX
 
@@ -15,8 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from app.comparison.comparison import Comparison
-    from app.comparison.criteria import ComparisonCriteria
     from app.fleet.changes import FleetChanges
     from app.fleet.facts import LemonFact, SeparatingFact
     from app.fleet.lemons import Lemon, TwoPopulations
@@ -27,7 +24,6 @@ if TYPE_CHECKING:
     from app.fleet_study import HostRun
     from app.ranking.candidates import Price, RankingCriteria
     from app.ranking.ranking import Ranking
-    from app.records import RunRecord
     from app.sharing.sections import ReportSection
     from suites.facts import Facts
 
@@ -204,24 +200,6 @@ class FleetResultServices(FleetServices, ABC):
                 chosen.setdefault(name, []).append(group)
         studies = [(self.fleet_results(name, list(criteria.weights)), groups) for name, groups in chosen.items()]
         return [note for found, groups in studies for note in ranking_notes(found, groups, criteria.weights)]
-
-    def compare(self, runs: Sequence[str], criteria: ComparisonCriteria = DEFAULT_CRITERIA) -> Comparison:
-        """Compare runs with the first, with moment_notes()."""
-        found = super().compare(runs, criteria)
-        return replace(found, notes=(*found.notes, *self.moment_notes(runs)))
-
-    def compared(
-        self, runs: Sequence[str], criteria: ComparisonCriteria = DEFAULT_CRITERIA
-    ) -> tuple[Comparison, tuple[RunRecord, ...]]:
-        """Return the comparison of compare(), and each run, or group of runs as one, without samples."""
-        found, records = super().compared(runs, criteria)
-        return replace(found, notes=(*found.notes, *self.moment_notes(runs))), records
-
-    def moment_notes(self, selectors: Sequence[str]) -> list[str]:
-        """Return what a comparison of hosts of several studies leaves out: the moments that all hosts of each share."""
-        studies = dict.fromkeys(self._store.find_fleet_study(name).id for name in _studies_named(selectors))
-        results = [self.fleet_results(study) for study in studies] if len(studies) > 1 else []
-        return [note for found in results for note in found.moment_notes()]
 
     def _groups_of(self, selector: str) -> list[str]:
         """Return the groups of a whole study as selectors; `selector` itself without one."""

@@ -70,6 +70,11 @@ class LibraryServices(ABC):
         """The remembered mappings of tables."""
 
     @cached_property
+    def _moments(self) -> dict[str, str]:
+        """The moments of runs that the library itself does not know: Moments."""
+        return {}
+
+    @cached_property
     def _first_figures(self) -> dict[str, tuple[LibraryRow, Mapping[str, MetricSummary]]]:
         """What first_figures() read, by run."""
         return {}
@@ -450,4 +455,4 @@ class LibraryServices(ABC):
     def _selection(self) -> RunSelection:
         from app.comparison.selection import RunSelection
 
-        return RunSelection(self._store)
+        return RunSelection(self._store, self._moments)

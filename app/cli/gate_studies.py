@@ -4,7 +4,15 @@ from collections.abc import Sequence
 
 from app.cli.common import print_note
 from app.comparison.criteria import ComparisonCriteria
-from app.comparison.gate import GateError, GateResult, answers_of_groups, check_same_suite, parse_conditions, result_of
+from app.comparison.gate import (
+    SHOWN_TWICE,
+    GateError,
+    GateResult,
+    answers_of_groups,
+    check_same_suite,
+    parse_conditions,
+    result_of,
+)
 from app.fleet_study import PREFIX, FleetStudy, HostRunState
 from app.services import Workstation
 from suites.quantities import count_text
@@ -15,7 +23,8 @@ def of_studies(
 ) -> GateResult | None:
     """Return the outcome of a study against another, group by group; None unless both selectors are of studies.
 
-    Each session of the study is a run of the gate, so that a regression fails if two sessions show it.
+    A group is compared as a whole, with the error of the moments that its hosts share. A regression fails if the study
+    has two sessions of the group: one is like one run.
     """
     if len(stored) != 1:
         return None
@@ -31,20 +40,20 @@ def of_studies(
         groups = f"{study.id}: {', '.join(new)[:200]}; {baseline.id}: {', '.join(old)[:200]}."
         raise GateError("No group is measured in both studies.", groups)
     _note_left_out(study, [group for group in {**old, **new} if group not in common])
-    for note in workstation.moment_notes([against, *stored]):
-        print_note(note)
     conditions = parse_conditions(texts, study.plan.plan.steps)
     criteria = ComparisonCriteria(tested=frozenset(one.metric for one in conditions))
-    answers, names = [], []
-    for session in sorted({session for group in common for session in new[group]}):
-        compared = {
-            group: workstation.compare([",".join(old[group].values()), new[group][session]], criteria)
-            for group in common
-            if session in new[group]
-        }
-        names.append(f"{PREFIX}{study.id} session {session}")
-        answers.append(answers_of_groups(conditions, compared, names[-1]))
-    return result_of(answers, names, against)
+    compared = {
+        group: workstation.compare([",".join(side[group].values()) for side in (old, new)], criteria)
+        for group in common
+    }
+    moments = [group for group, one in compared.items() if all(row.against[0].sessions is None for row in one.rows)]
+    if moments:
+        print_note(f"{', '.join(moments)[:200]}: too few sessions: a difference of the moments counts as a difference.")
+    name = f"{PREFIX}{study.id}"
+    answers = answers_of_groups(conditions, compared, name)
+    several = tuple(f"{group} (" for group in common if len(new[group]) >= SHOWN_TWICE)
+    again = [one for one in answers if one.host.startswith(several)]
+    return result_of([again, answers], [name], against)
 
 
 def _study(workstation: Workstation, word: str) -> FleetStudy:

@@ -23,6 +23,7 @@ from app.comparison.crossover import HalfEffect, overlap_caveat, overlaps
 from app.comparison.estimates import FEWEST_TRIALS, Ratio, beyond_p, holm, widened, within_p
 from app.comparison.family import descriptive
 from app.comparison.joined import excluded_trials
+from app.comparison.moments import NO_MOMENTS, Moments
 from app.comparison.notes import arithmetic_means, caveats_of, half_effects, lettered
 from app.comparison.replication import OnFirst, Rounds, Units, units_of
 from app.comparison.sides import (
@@ -64,6 +65,7 @@ def compare(
     overruled: str = "",
     within: WithinTrials | None = None,
     tested: Collection[str] = (),
+    moments: Moments = NO_MOMENTS,
 ) -> Comparison:
     """Compare runs, or groups of runs, with the first.
 
@@ -71,6 +73,7 @@ def compare(
     differences; every verdict repeats it.
     `within` are the samples of the trials, for the variance levels. `tested` are names of metrics, or ALL_METRICS, that
     get a verdict besides the headline and tail metrics of each step; all others are descriptive (descriptive()).
+    `moments` are the moments of runs that are not moments of their own: moment_error().
 
     A metric is better or worse if the 95 % interval of its ratio is entirely beyond the margin, and the same if it is
     entirely within; else it is undecided. The interval is made at the highest level that is replicated (units_of). Both
@@ -80,7 +83,7 @@ def compare(
     """
     sides = [Side([each] if isinstance(each, RunRecord) else each) for each in given]
     _check(sides)
-    table = _Table(sides, margins, overruled.strip(), within or {}, frozenset(tested))
+    table = _Table(sides, margins, overruled.strip(), within or {}, tested=frozenset(tested), moments=moments)
     rows = tuple(table.rows())
     remarks = tuple(lettered(table.remarks(), len(sides)))
     overruling = [f"Overruled: {overruled.strip()}"] if overruled.strip() else []
@@ -144,13 +147,21 @@ class _Table:
     """The builder of the rows."""
 
     def __init__(
-        self, sides: list[Side], margins: Margins, overruled: str, within: WithinTrials, tested: frozenset[str]
+        self,
+        sides: list[Side],
+        margins: Margins,
+        overruled: str,
+        within: WithinTrials,
+        *,
+        tested: frozenset[str],
+        moments: Moments,
     ) -> None:
         self._sides = sides
         self._margins = margins
         self._overruled = overruled
         self._within = within
         self._tested = tested
+        self._moments = moments
         self._pairs = [self._paired(side) for side in sides[1:]]
 
     def _paired(self, side: Side) -> dict[StepHosts, _Pair]:
@@ -265,7 +276,7 @@ class _Table:
         self, pair: _Pair, sides: tuple[MetricSummary, MetricSummary], number: int, untested: str
     ) -> RelativeFigure | _Open:
         other, baseline = sides
-        units = units_of(other, baseline, pair.rounds, pair.on_first)
+        units = units_of(other, baseline, pair.rounds, pair.on_first, self._moments)
         found = units.ratio()
         level = self._look_level(units, number)
         if level and isinstance(found, Ratio):
@@ -288,10 +299,11 @@ class _Table:
             barred="; ".join(barred),
             untested=untested,
             sequential=bool(level),
+            moments=units.moments,
         )
         hosts = len(pair.theirs.hosts), len(pair.ours.hosts)
         caveats = (
-            *(() if units.pairs in OF_TRIALS else pair.order),
+            *(() if units.pairs in OF_TRIALS else _of_order(pair, units)),
             *(() if pair.same_machine else of_instances(units, hosts)),
             *of_verdicts(other, baseline),
             *of_failures(pair.failures),
@@ -362,6 +374,11 @@ class _Table:
 
 def _half_effect(pair: _Pair, ratio: Ratio) -> HalfEffect:
     return HalfEffect(pair.halves, ratio, min(pair.overlaps, default=None))
+
+
+def _of_order(pair: _Pair, units: Units) -> Iterator[Caveat]:
+    """Yield the caveats on the order of the sides; an interval with the error of moments has their distance in time."""
+    yield from (one for one in pair.order if units.moments is None or one.id != "drift")
 
 
 def _of_overlap(pair: _Pair, units: Units) -> Iterator[Caveat]:

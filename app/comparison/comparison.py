@@ -72,6 +72,12 @@ class RelativeFigure:
     exact: bool = False  # counters that are identical in every trial of a side
 
     @property
+    def sessions(self) -> tuple[int, int] | None:
+        """The sessions that hosts share, of this side and of the baseline, if the interval has their error."""
+        of = None if self.evidence is None else self.evidence.moments
+        return None if of is None else of.counts
+
+    @property
     def reason(self) -> str:
         """The reason of the verdict, and the caveats."""
         return "; ".join([self.ground, *(caveat.text for caveat in self.caveats)])
@@ -161,7 +167,7 @@ publish(Caveat, "id text")
 publish(ComparisonRow, "metric=metric.name unit=metric.unit better=metric.better step labels")
 publish(
     RelativeFigure,
-    "ratio low high verdict=text reason outcome=verdict more p p_same level scope paired=pairs counts caveats "
+    "ratio low high verdict=text reason outcome=verdict more p p_same level scope paired=pairs counts sessions caveats "
     "differences",
 )
 

@@ -9,10 +9,12 @@ from app.comparison.crossover import crossover_of, without_half_effect
 from app.comparison.estimates import (
     NO_VARIANCE,
     Ratio,
+    group_means,
     paired_ratio_of,
     ratio_of,
     ratio_with_interval,
 )
+from app.comparison.moments import NO_MOMENTS, MeansByMoment, MomentError, Moments, moment_error
 from app.comparison.verdicts import FEWEST_EXACT, Level, Scope
 from app.numeric import balanced_mean
 from app.summary import MetricSummary
@@ -30,7 +32,8 @@ class Units:
 
     `unpaired` counts the units that have no partner and are left out. `fewer` is the squared error, of logarithms, that
     the fewer trials of a single session add, and its degrees of freedom; (0, 0) if they are not fewer. `on_first` is,
-    for each pair of a duet, whether the value of this side was measured on the first half of the CPUs.
+    for each pair of a duet, whether the value of this side was measured on the first half of the CPUs. `moments` is the
+    error of the moments that hosts share; None without one, or if it is unknown.
     """
 
     level: Level
@@ -41,6 +44,7 @@ class Units:
     unpaired: int = 0
     fewer: tuple[float, int] = (0.0, 0)
     on_first: tuple[bool, ...] = ()
+    moments: MomentError | None = None
 
     @property
     def counts(self) -> tuple[int, int]:
@@ -78,6 +82,10 @@ class Units:
 
     def ratio(self) -> Ratio | str:
         """Return the ratio of the means with its interval, or the reason for none."""
+        found = self._ratio()
+        return found if isinstance(found, str) or self.moments is None else self.moments.added_to(found)
+
+    def _ratio(self) -> Ratio | str:
         if not self.values:
             return "no trial has a partner"
         if self.on_first:
@@ -135,7 +143,11 @@ def _logs_of_sessions(side: MetricSummary) -> list[list[float]]:
 
 
 def units_of(
-    ours: MetricSummary, baseline: MetricSummary, rounds: Rounds | None = None, on_first: OnFirst | None = None
+    ours: MetricSummary,
+    baseline: MetricSummary,
+    rounds: Rounds | None = None,
+    on_first: OnFirst | None = None,
+    moments: Moments = NO_MOMENTS,
 ) -> Units:
     """Return the units of two sides at the highest level that is replicated.
 
@@ -145,7 +157,7 @@ def units_of(
     """
     hosts = ours.host_means, baseline.host_means
     if max(map(len, hosts)) > 1:
-        return _grouped(Level.HOST, *hosts)
+        return _of_hosts(hosts, [_by_moment(side, moments) for side in (ours, baseline)])
     sessions = [{run: value for (_, run), value in side.session_means.items()} for side in (ours, baseline)]
     counts = sorted(map(len, sessions))
     same_host = set(hosts[0]) == set(hosts[1])
@@ -174,6 +186,24 @@ def _grouped(level: Level, ours: Mapping[str, float], baseline: Mapping[str, flo
         return _units(level, ours, baseline, Scope.ACROSS)
     values, others = (tuple(side[name] for name in shared) for side in (ours, baseline))
     return Units(level, values, others, pairs=f"{level}s", unpaired=unpaired)
+
+
+def _of_hosts(hosts: tuple[Mapping[str, float], Mapping[str, float]], means: Sequence[MeansByMoment]) -> Units:
+    """Return the means of hosts with the error of their moments, which of pairs is that of the pairs."""
+    units = _grouped(Level.HOST, *hosts)
+    kept = set.intersection(*map(set, hosts)) if units.pairs else set.union(*map(set, hosts))
+    ours, baseline = ({host: own for host, own in side.items() if host in kept} for side in means)
+    return replace(units, moments=moment_error(ours, baseline))
+
+
+def _by_moment(side: MetricSummary, moments: Moments) -> MeansByMoment:
+    """Return the mean of each host at each of its moments."""
+    sessions = side.session_means
+    means = group_means(sessions.values(), ((host, moments.get(run, run)) for host, run in sessions))
+    found: dict[str, dict[str, float]] = {}
+    for (host, name), mean in means.items():
+        found.setdefault(host, {})[name] = mean
+    return found
 
 
 def _of_one_run(ours: MetricSummary, baseline: MetricSummary, rounds: Rounds | None, on_first: OnFirst) -> Units:

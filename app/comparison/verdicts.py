@@ -1,11 +1,12 @@
 """Verdicts on ratios: the claim that the interval and its level of replication support, as a sentence."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from app.centres import CONFIDENCE
 from app.comparison.estimates import ERROR, FEWEST_HOSTS, FEWEST_TRIALS, NO_VARIANCE, Ratio, margin_edges, more_trials
+from app.comparison.moments import MomentError
 from app.comparison.sentences import change_text, claim_text, interval_text
 from suites.quantities import count_text, exact_share_text
 from suites.vocab import Better, Metric
@@ -137,7 +138,7 @@ class VerdictEvidence:
     `relation` is the text of relation(). `tests` ratios are tested together; `p` and `p_same` are the p-values of a
     ratio beyond and within the margin, corrected for that; None without a test. `barred` is why there is no claim
     whatever the ratio: an invalid side, too many failed trials. `untested` is why the metric is descriptive; empty
-    if it is tested.
+    if it is tested. `moments` is what moments that hosts share add to the error of the ratio; None if nothing.
     """
 
     metric: Metric
@@ -154,6 +155,7 @@ class VerdictEvidence:
     barred: str = ""
     untested: str = ""
     sequential: bool = False  # the interval allows for a look after every trial
+    moments: MomentError | None = None
 
     @property
     def needed(self) -> int:
@@ -164,12 +166,22 @@ class VerdictEvidence:
 
     @property
     def counted(self) -> str:
-        """The counts as text: ``8 against 10 trials``, ``10 pairs of hosts``, ``8 rounds``."""
+        """The counts as text: ``8 against 10 trials``, ``10 pairs of hosts, 3 against 2 sessions``, ``8 rounds``."""
         if self.pairs in OF_TRIALS:
             return count_text(self.counts[0], self.pairs.removesuffix("s"))
-        if self.pairs:
-            return f"{count_text(self.counts[0], 'pair')} of {self.pairs}"
-        return f"{self.counts[0]} against {count_text(self.counts[1], self.level)}"
+        pairs = f"{count_text(self.counts[0], 'pair')} of {self.pairs}" if self.pairs else ""
+        units = pairs or _counts_text(self.counts, self.level)
+        return units if self.moments is None else f"{units}, {_counts_text(self.moments.counts, Level.SESSION)}"
+
+    def deciding(self, ratio: Ratio) -> tuple[Level, tuple[int, int], Ratio]:
+        """Return the level of which more values narrow the interval most, its counts, and the ratio with its spread.
+
+        Sessions, if moments that hosts share are more than half of the squared error.
+        """
+        of = self.moments
+        if self.needed or of is None or of.squared <= ratio.error**2 / 2:
+            return self.level, self.counts, ratio
+        return Level.SESSION, of.counts, replace(ratio, spread=of.spread, spread_baseline=of.spread)
 
     def against(self) -> str:
         """Return the counts as text; empty if the relation of the sides is the same text."""
@@ -191,6 +203,10 @@ class VerdictEvidence:
         width = f"margin ±{exact_share_text(self.margin)}{origin}" if margin else ""
         looks = "sequential interval" if self.sequential else ""
         return ", ".join(part for part in (self.against(), looks, self.relation, width) if part)
+
+
+def _counts_text(counts: tuple[int, int], level: Level) -> str:
+    return f"{counts[0]} against {count_text(counts[1], level)}"
 
 
 def decide(ratio: Ratio, evidence: VerdictEvidence) -> tuple[ComparisonVerdict, str, str]:
@@ -280,7 +296,7 @@ def not_comparable(reasons: str) -> str:
 def forecast(ratio: Ratio, evidence: VerdictEvidence) -> int | None:
     """Return the least number of further values on each side that would settle an undecided ratio; None if too many.
 
-    For single sessions the values are sessions: more of their trials do not widen the claim.
+    They are of the deciding() level; of single sessions, sessions: more of their trials do not widen the claim.
     """
     if evidence.scope in SINGLE:
         return FEWEST_SESSIONS - 1
@@ -291,7 +307,8 @@ def forecast(ratio: Ratio, evidence: VerdictEvidence) -> int | None:
         if evidence.needed:
             return evidence.needed
         confidence = 1 - ERROR / max(1, evidence.tests)  # what Holm's correction asks for at most
-    more = more_trials(ratio, evidence.margin, evidence.counts, confidence)
+    _, counts, spread = evidence.deciding(ratio)
+    more = more_trials(spread, evidence.margin, counts, confidence)
     return None if more is None else max(more, evidence.needed)
 
 
@@ -311,13 +328,14 @@ def _advice(ratio: Ratio, evidence: VerdictEvidence) -> str:
     single = evidence.scope in SINGLE
     if ratio.low is None and ratio.reason and (not evidence.needed or ratio.reason.endswith(NO_VARIANCE)):
         return ratio.reason
-    noun = Level.SESSION if single else evidence.level
+    level, counts, _ = evidence.deciding(ratio)
+    noun = Level.SESSION if single else level
     more = forecast(ratio, evidence)
     amount = f"far more {noun}s" if more is None else f"at least {count_text(more, f'more {noun}')}"
-    if evidence.pairs:
+    if evidence.pairs and level is evidence.level:
         return amount
     of_trials = single and evidence.level is Level.TRIAL  # their numbers say nothing of the sessions
-    side = "" if of_trials else insufficient_side(more or 0, evidence.counts)
+    side = "" if of_trials else insufficient_side(more or 0, counts)
     return f"{amount} {side or 'on each side'}"
 
 

@@ -1,16 +1,15 @@
 """Changes between two fleet studies: levels of groups and hosts, hosts new and gone, lemons new and healed."""
 
-import math
 import statistics
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from app.comparison.comparability import Weight, differences
-from app.comparison.estimates import ERROR, Ratio, beyond_p, holm, paired_ratio_of, ratio_of, ratio_with_interval
+from app.comparison.estimates import ERROR, Ratio, beyond_p, holm, paired_ratio_of, ratio_of
+from app.comparison.moments import moment_error
 from app.comparison.sentences import claim_text
 from app.comparison.verdicts import FEWEST, Level
 from app.fleet.lemons import Lemon, find_lemons, p_text
-from app.fleet.moments import session_variance
 from app.fleet.study import FleetMetric, Group, session_means
 from suites.quantities import count_text, listed, metric_text
 from suites.vocab import Labels, Metric
@@ -210,18 +209,22 @@ def _change(
 def _across_sessions(change: FleetChange, group: Group, before: Group) -> FleetChange:
     """Return the change of a group with the error of sessions, which all of its hosts share.
 
-    s^2 (1 / k1 + 1 / k2) for k1 and k2 sessions, s^2 pooled over the sides with several: session_variance(). With one
-    session each, s^2 is unknown, and the ratio is that of two moments.
+    With one session each it is unknown, and the ratio is that of two moments.
     """
-    counts = [len({name for host in side.values() for name in host}) for side in (group, before)]
-    parts = [session_variance(side) for side in (group, before)]
-    freedom = sum(count for _, count in parts)
-    ratio = change.ratio
-    if not freedom or not ratio.error:
-        return replace(change, one_session=max(counts) == 1)
-    variance = sum(found * count for found, count in parts) / freedom
-    errors = [(ratio.error**2, ratio.freedom), (variance * sum(1 / count for count in counts), freedom)]
-    return replace(change, ratio=ratio_with_interval(math.log(ratio.value), errors))
+    kept = group.keys() & before.keys() if change.paired else group.keys() | before.keys()
+    sides = [
+        {
+            host: {f"{study} {name}": mean for name, mean in session_means(own).items()}
+            for host, own in side.items()
+            if host in kept
+        }
+        for study, side in (("new", group), ("old", before))
+    ]
+    error = moment_error(*sides)
+    if error is not None:
+        return replace(change, ratio=error.added_to(change.ratio))
+    most = max(len({name for host in side.values() for name in host}) for side in sides)
+    return replace(change, one_session=most == 1)
 
 
 def _with_p(change: FleetChange, p_adjusted: float) -> FleetChange:

@@ -10,7 +10,7 @@ from app.centres import student
 from app.comparison.estimates import ERROR, FEWEST_HOSTS, Ratio, holm
 from app.comparison.sentences import change_text
 from app.comparison.variance import ROUNDING
-from app.fleet.study import FleetMetric, Group, Sessions, session_means
+from app.fleet.study import FleetMetric, Sessions, session_means
 from app.numeric import Numbers, np, special
 
 
@@ -142,22 +142,6 @@ def _effect(index: int, effects: Numbers, covariance: Numbers, freedom: int) -> 
     middle, error = float(contrast @ effects), math.sqrt(float(contrast @ covariance @ contrast))
     reach = student(freedom) * error
     return middle, middle - reach, middle + reach, 2 * float(special.stdtr(freedom, -abs(middle) / error))
-
-
-def session_variance(group: Group) -> tuple[float, int]:
-    """Return the variance of the means of sessions over the hosts of a group, and its degrees of freedom.
-
-    It is of the deviations of session means from those of their hosts, on logarithms: what all hosts of a session
-    share, and the mean of what they do not. 0 and 0 unless hosts have several sessions.
-    """
-    found: dict[str, list[float]] = {}
-    for host in group.values():
-        logs = {name: math.log(mean) for name, mean in session_means(host).items()}
-        middle = statistics.fmean(logs.values())
-        for name, value in logs.items() if len(logs) > 1 else ():
-            found.setdefault(name, []).append(value - middle)
-    means = [statistics.fmean(own) for own in found.values()]
-    return (statistics.variance(means), len(means) - 1) if means else (0.0, 0)
 
 
 def without_moments(one: FleetMetric, found: tuple[MomentEffect, ...]) -> FleetMetric:

@@ -72,16 +72,6 @@ class FleetResults:
             return ""
         return f"instance, without {count_text(len(odd), 'outlier')}: {level.cov_text}"
 
-    def moment_notes(self) -> Iterator[str]:
-        """Yield what an interval over hosts leaves out: significant moments that they share, or a single session."""
-        hosts = (host for one in self.metrics for group in one.groups.values() for host in group.values())
-        if len({name for host in hosts for name in host}) == 1:
-            yield f"{self.study.id} has one session: a difference of the moments counts as a difference."
-        for one, levels in zip(self.metrics, self.levels, strict=True):
-            if levels is not None and levels.moments_matter(one.margin):
-                differ = f"sessions differ for all hosts ({levels.moment_text})"
-                yield f"{self.study.id}, {one.title}: {differ}: no interval over hosts has it."
-
     @property
     def tested(self) -> Mapping[str, int]:
         """The number of instances by group, of the groups with enough of them to find a lemon."""

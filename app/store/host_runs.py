@@ -86,6 +86,13 @@ def counts_of(connection: Connection, studies: Sequence[str]) -> Mapping[str, Co
     return found
 
 
+def moments_of(connection: Connection, runs: Collection[str]) -> dict[str, str]:
+    """Return the study and session of each of some runs that are host-runs, as one text."""
+    table = schema.host_runs.c
+    query = select(table.run, table.study, table.session).where(table.run.in_(runs))
+    return {run: f"{study} {session}" for run, study, session in connection.execute(query)}
+
+
 def runs_under_way(connection: Connection) -> frozenset[str]:
     """Return the runs of the host-runs under way of all studies: their study resumes them."""
     table = schema.host_runs.c

@@ -123,6 +123,7 @@ class Store:
     find_fleet_study = _reading(fleets.find)
     host_runs_of = _reading(host_runs.host_runs)
     measured_host_runs = _reading(host_runs.measured)
+    moments_of = _reading(host_runs.moments_of)
     host_runs_under_way = _reading(host_runs.under_way)
     fleet_studies_of = _reading(fleets.studies_of)
     runs_of_host_runs_under_way = _reading(host_runs.runs_under_way)

@@ -303,7 +303,10 @@ def _more(row: ComparisonRow, number: int) -> str:
     against = row.against[number - 1]
     if against.counts is None:
         return ""
-    noun, needed, (here, there) = against.level, FEWEST[against.level], against.counts
+    level, (here, there) = against.level, against.counts
+    if against.evidence is not None and against.estimate is not None:
+        level, (here, there), _ = against.evidence.deciding(against.estimate)
+    noun, needed = level, FEWEST[level]
     letter, baseline = run_letter(number), run_letter(0)
     more = against.more
     if min(here, there) < needed and (more is None or more <= needed - min(here, there)):
@@ -313,4 +316,5 @@ def _more(row: ComparisonRow, number: int) -> str:
         return ""
     one_side = insufficient_side(more, (here, there))
     where = f"of {letter if here < there else baseline}" if one_side else "on each side"
-    return f"At least {count_text(more, f'more {noun}')}{'' if against.pairs else f' {where}'} would decide it."
+    paired = against.pairs and level is against.level
+    return f"At least {count_text(more, f'more {noun}')}{'' if paired else f' {where}'} would decide it."

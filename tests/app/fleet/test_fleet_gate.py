@@ -1,4 +1,4 @@
-"""benchwright gate on fleet studies: each group against the same group of an earlier study, its sessions as runs."""
+"""benchwright gate on fleet studies: each group against the same group of an earlier study, with their sessions."""
 
 import json
 import random
@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from app.cli.main import benchwright
+from app.comparison.verdicts import ComparisonVerdict
 from app.events import State
 from app.fleet_study import FleetStudy, HostRun, HostRunState
 from app.services import Workstation
@@ -22,6 +23,7 @@ from tests.widgets.library_runs import Made, record
 
 SESSIONS, TRIALS, HOSTS = 2, 6, 4
 IOPS = {"c7i": 4e5, "c7a": 4.5e5}
+STEP = "disk random read"
 CONDITION = "iops worse by 5 %"
 
 
@@ -111,13 +113,21 @@ def test_an_unknown_group_or_host_is_refused_with_the_names(library: tuple[Path,
     assert "c7i" in gate(library, "same", group=":c9").stderr
 
 
-def test_moments_that_hosts_share_are_noted_by_gate_and_compare(library: tuple[Path, dict[str, str]]) -> None:
+def test_groups_of_two_studies_have_the_error_of_the_moments_that_hosts_share(
+    library: tuple[Path, dict[str, str]],
+) -> None:
     path, studies = library
     once, before = (f"fleet:{studies[name]}:c7a" for name in ("once slower", "before"))
     with closing(Workstation(path, path.with_name("hosts.toml"))) as workstation:
-        (note,) = workstation.moment_notes([before, once])
-        assert studies["once slower"] in note
-        assert note in workstation.compare([before, once]).notes
-        assert note in workstation.compared([before, once])[0].notes
-        assert note not in workstation.compare([before, before.replace("c7a", "c7i")]).notes
-    assert note in gate(library, "once slower").stderr
+        runs = workstation.sessions_of_groups(once)["c7a"]
+        sides = [before, once], [before, ",".join(runs.values())], [f"{before}:{STEP}", f"{once}:{STEP}"]
+        for selectors in sides:
+            figure = workstation.compare(selectors).rows[0].against[0]
+            assert figure.verdict is ComparisonVerdict.UNDECIDED, selectors
+            assert figure.sessions == (2, 2)
+        with workstation.redacted([before, once]) as copy:
+            assert copy.workstation.compare(copy.runs).rows[0].against[0].low == figure.low
+        same = workstation.compare([before, before.replace("c7a", "c7i")]).rows[0].against[0]
+        assert same.sessions is None
+        alone = workstation.compare([before, runs[2]]).rows[0].against[0]
+        assert alone.sessions == (1, 2)

@@ -102,22 +102,6 @@ def test_a_ranking_names_levels_and_moments_of_its_groups_only(workstation: Work
     incomplete = replace(mixed, metrics=(replace(one, groups={**groups, "c7i": once}),))
     (note,) = [note for note in ranking_notes(incomplete, ["c7i", "m7g"], ["iops"]) if f"{len(once)} instances" in note]
     assert "m7g" not in note
-    (note,) = mixed.moment_notes()
-    assert replace(levels, moments=moments).moment_text in note
-
-
-def test_studies_of_one_session_are_noted_beside_others_only(workstation: Workstation) -> None:
-    study = copied_study(workstation).id
-    found = workstation.fleet_results(study)
-    assert list(found.moment_notes()) == []
-    groups = {
-        group: {host: {"1": own["1"]} for host, own in hosts.items() if "1" in own}
-        for group, hosts in found.metrics[0].groups.items()
-    }
-    once = replace(found, metrics=(replace(found.metrics[0], groups=groups),))
-    (note,) = once.moment_notes()
-    assert study in note
-    assert workstation.moment_notes([f"fleet:{study}:c7i", f"fleet:{study}:c7a"]) == []
 
 
 def test_only_a_lemon_has_a_ticket(workstation: Workstation, monkeypatch: pytest.MonkeyPatch) -> None:
