@@ -21,6 +21,9 @@ FORMAT = "benchwright-fleet/1"
 PREFIX = "fleet:"
 """Prefix of a selector of the runs of a study: ``fleet:STUDY``, ``fleet:STUDY:GROUP``, ``fleet:STUDY@HOST``."""
 
+STUDY_INITIAL = "f"
+"""First letter of the ids of studies."""
+
 MOST_HOSTS = 20_000
 """Most hosts of a study."""
 

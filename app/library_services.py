@@ -70,11 +70,6 @@ class LibraryServices(ABC):
         """The remembered mappings of tables."""
 
     @cached_property
-    def _moments(self) -> dict[str, str]:
-        """The moments of runs that the library itself does not know: Moments."""
-        return {}
-
-    @cached_property
     def _first_figures(self) -> dict[str, tuple[LibraryRow, Mapping[str, MetricSummary]]]:
         """What first_figures() read, by run."""
         return {}
@@ -402,7 +397,8 @@ class LibraryServices(ABC):
         from app.ranking.ranking import rank
 
         criteria = replace(criteria, margins=self.margins(criteria.margins))
-        return rank(selectors, self._selection.chosen(selectors), criteria)
+        sides = self._selection.chosen(selectors)
+        return rank(selectors, sides, criteria, self._selection.moments(sides))
 
     def compare(self, runs: Sequence[str], criteria: ComparisonCriteria = DEFAULT_CRITERIA) -> Comparison:
         """Compare runs with the first. Each is a selector of app.comparison.selection: a run, or a group."""
@@ -455,4 +451,4 @@ class LibraryServices(ABC):
     def _selection(self) -> RunSelection:
         from app.comparison.selection import RunSelection
 
-        return RunSelection(self._store, self._moments)
+        return RunSelection(self._store)

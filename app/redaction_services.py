@@ -72,7 +72,6 @@ class RedactionServices(FleetResultServices, ABC):
             redaction = redacted_copy(self._store, ids, self._hosts.saved.entries(), path, keep, texts=texts)
             renamed = redaction.replacement.text
             copy = self._services_at(path, Path(folder) / "hosts.toml")
-            copy._moments.update(self._selection.moments(ids))  # noqa: SLF001 (of the same class; it has no studies)
             try:
                 if about is not None:
                     inside = redaction.inside_texts.text

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from app.events import PlannedSession
+from app.fleet_study import STUDY_INITIAL
 from app.plans.consent import needs_person
 from app.session_series import MOST_FAILURES, SessionSeries, late_by
 from suites.quantities import count_text, duration_text
@@ -17,11 +18,12 @@ CHECK_MINUTES = 10
 
 
 def session_text(session: PlannedSession, started: str) -> str:
-    """Return the place of a run in its series: ``Session 2 of 5 of the series s7kqm2, 12 min late``."""
+    """Return the place of a run in its series or study: ``Session 2 of 5 of the series s7kqm2, 12 min late``."""
     late = late_by(session, started)
     of = f" of {session.total}" if session.total else ""
     late_text = f", {duration_text(late)} late" if late >= LATE_FROM else ""
-    return f"Session {session.number}{of} of the series {session.series}{late_text}"
+    kind = "fleet study" if session.series.startswith(STUDY_INITIAL) else "series"
+    return f"Session {session.number}{of} of the {kind} {session.series}{late_text}"
 
 
 def moment_text(moment: datetime) -> str:

@@ -4,15 +4,7 @@ from collections.abc import Sequence
 
 from app.cli.common import print_note
 from app.comparison.criteria import ComparisonCriteria
-from app.comparison.gate import (
-    SHOWN_TWICE,
-    GateError,
-    GateResult,
-    answers_of_groups,
-    check_same_suite,
-    parse_conditions,
-    result_of,
-)
+from app.comparison.gate import GateError, GateResult, answers_of_groups, check_same_suite, parse_conditions
 from app.fleet_study import PREFIX, FleetStudy, HostRunState
 from app.services import Workstation
 from suites.quantities import count_text
@@ -23,8 +15,7 @@ def of_studies(
 ) -> GateResult | None:
     """Return the outcome of a study against another, group by group; None unless both selectors are of studies.
 
-    A group is compared as a whole, with the error of the moments that its hosts share. A regression fails if the study
-    has two sessions of the group: one is like one run.
+    A group is compared as a whole, with the error of the moments that its hosts share.
     """
     if len(stored) != 1:
         return None
@@ -46,14 +37,8 @@ def of_studies(
         group: workstation.compare([",".join(side[group].values()) for side in (old, new)], criteria)
         for group in common
     }
-    moments = [group for group, one in compared.items() if all(row.against[0].sessions is None for row in one.rows)]
-    if moments:
-        print_note(f"{', '.join(moments)[:200]}: too few sessions: a difference of the moments counts as a difference.")
     name = f"{PREFIX}{study.id}"
-    answers = answers_of_groups(conditions, compared, name)
-    several = tuple(f"{group} (" for group in common if len(new[group]) >= SHOWN_TWICE)
-    again = [one for one in answers if one.host.startswith(several)]
-    return result_of([again, answers], [name], against)
+    return GateResult(answers_of_groups(conditions, compared, name), (name,), against)
 
 
 def _study(workstation: Workstation, word: str) -> FleetStudy:

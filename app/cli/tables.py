@@ -176,7 +176,7 @@ def print_comparison(
         click.echo("")
     for line in closing_lines(comparison):
         click.echo(plain(line))
-    compared = [one for row in comparison.rows if not row.of_duets for one in row.against]
+    compared = [one for row in comparison.rows if not row.of_duets for one in row.against if one.sessions is None]
     if selectors and any(one.verdict in UNSETTLED for one in compared):
         sides = shlex.join(selectors)
         click.echo(plain(f"How many hosts, sessions and trials settle it: benchwright sample-size {sides}"))

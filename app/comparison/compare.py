@@ -23,7 +23,7 @@ from app.comparison.crossover import HalfEffect, overlap_caveat, overlaps
 from app.comparison.estimates import FEWEST_TRIALS, Ratio, beyond_p, holm, widened, within_p
 from app.comparison.family import descriptive
 from app.comparison.joined import excluded_trials
-from app.comparison.moments import NO_MOMENTS, Moments
+from app.comparison.moments import NO_MOMENTS, MomentError, Moments
 from app.comparison.notes import arithmetic_means, caveats_of, half_effects, lettered
 from app.comparison.replication import OnFirst, Rounds, Units, units_of
 from app.comparison.sides import (
@@ -97,7 +97,8 @@ def compare(
     ]
     notes = tuple(dict.fromkeys([*excluded, *overruling, *remarks, *caveats, *more]))
     summaries = tuple(side.summary for side in sides)
-    return Comparison(summaries, margins, rows, notes, remarks, (*overruling, *caveats), overruled=overruled.strip())
+    repeated = (*overruling, *caveats)
+    return Comparison(summaries, margins, rows, notes, remarks, repeated, overruled=overruled.strip(), moments=moments)
 
 
 def _check(sides: Sequence[Side]) -> None:
@@ -281,6 +282,8 @@ class _Table:
         level = self._look_level(units, number)
         if level and isinstance(found, Ratio):
             found = widened(found, level)
+        has_error = units.moments is not None and units.moments.of_both and isinstance(found, Ratio) and found.error
+        moments = units.moments if has_error else None
         margin = self._margin_for(baseline.metric, number)
         barred = [f"{one.text} in {side_name}" for side_name, one in pair.failures if one.share > MOST_FAILED]
         barred += [caveat.text for caveat in of_verdicts(other, baseline) if caveat.id == Trust.INVALID]
@@ -299,11 +302,11 @@ class _Table:
             barred="; ".join(barred),
             untested=untested,
             sequential=bool(level),
-            moments=units.moments,
+            moments=moments,
         )
         hosts = len(pair.theirs.hosts), len(pair.ours.hosts)
         caveats = (
-            *(() if units.pairs in OF_TRIALS else _of_order(pair, units)),
+            *(() if units.pairs in OF_TRIALS else _of_order(pair, moments)),
             *(() if pair.same_machine else of_instances(units, hosts)),
             *of_verdicts(other, baseline),
             *of_failures(pair.failures),
@@ -376,9 +379,9 @@ def _half_effect(pair: _Pair, ratio: Ratio) -> HalfEffect:
     return HalfEffect(pair.halves, ratio, min(pair.overlaps, default=None))
 
 
-def _of_order(pair: _Pair, units: Units) -> Iterator[Caveat]:
+def _of_order(pair: _Pair, moments: MomentError | None) -> Iterator[Caveat]:
     """Yield the caveats on the order of the sides; an interval with the error of moments has their distance in time."""
-    yield from (one for one in pair.order if units.moments is None or one.id != "drift")
+    yield from (one for one in pair.order if moments is None or one.id != "drift")
 
 
 def _of_overlap(pair: _Pair, units: Units) -> Iterator[Caveat]:

@@ -1,13 +1,14 @@
 """The result of a comparison, and its public JSON."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, NotRequired, TypedDict
 
 from app.comparison.caveats import Caveat
 from app.comparison.comparability import Difference
 from app.comparison.crossover import HalfEffect
 from app.comparison.estimates import Ratio
+from app.comparison.moments import Moments
 from app.comparison.variance import VarianceLevels
 from app.comparison.verdicts import ComparisonVerdict, Level, Scope, VerdictEvidence
 from app.json_converter import Json, publish, published
@@ -21,8 +22,9 @@ from suites.vocab import Labels, Metric
 
 METHOD = (
     "values and ratios are geometric means; 95 % intervals by Student's t on logarithms (Welch's, or paired) at the "
-    "highest replicated level: trials of single sessions, else sessions, else hosts; Holm's correction over all tested "
-    "ratios; a percentile of several trials is the mean of the trials' percentiles"
+    "highest replicated level: trials of single sessions, else sessions, else hosts, with the error of sessions that "
+    "hosts share; Holm's correction over all tested ratios; a percentile of several trials is the mean of the trials' "
+    "percentiles"
 )
 
 NOTHING_COMPARED = "Nothing to compare: no counted trials."
@@ -108,7 +110,7 @@ class ComparisonRow:
 class Comparison:
     """Sides compared with the first, the baseline. `runs` has one summary a side; that of a group names all its runs.
     `notes` are excluded trials, differences that are not fatal, and caveats. `overruled` is the reason to ignore fatal
-    differences, empty without one."""
+    differences, empty without one. `moments` are those of compare()."""
 
     runs: tuple[RunSummary, ...]
     margins: Margins
@@ -118,6 +120,7 @@ class Comparison:
     repeated: tuple[str, ...] = ()  # the notes that repeat `caveats` and `overruled`
     method: str = METHOD
     overruled: str = ""
+    moments: Moments = field(default_factory=dict, hash=False)
 
     def margin_of(self, row: ComparisonRow, against: RelativeFigure) -> float:
         """Return the margin of one side of a row."""

@@ -117,7 +117,11 @@ def widened(ratio: Ratio, confidence: float) -> Ratio:
     """Return a ratio whose error is larger, so that its interval at CONFIDENCE is that of `ratio` at `confidence`."""
     if not ratio.error:
         return ratio
-    error = ratio.error * student(ratio.freedom, confidence) / student(ratio.freedom)
+    return with_error(ratio, ratio.error * student(ratio.freedom, confidence) / student(ratio.freedom))
+
+
+def with_error(ratio: Ratio, error: float) -> Ratio:
+    """Return a ratio with an interval by another standard error of its logarithm."""
     middle, reach = math.log(ratio.value), error * student(ratio.freedom)
     p = 2 * float(special.stdtr(ratio.freedom, -abs(middle) / error))
     return replace(ratio, low=_exp(middle - reach), high=_exp(middle + reach), error=error, p=p)

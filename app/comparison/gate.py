@@ -3,6 +3,7 @@
 import math
 import re
 import statistics
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -19,10 +20,13 @@ from app.comparison.estimates import (
     ratio_with_interval,
     widened,
 )
+from app.comparison.moments import MomentError, Moments, moment_error
+from app.comparison.replication import host_means_by_moment
 from app.comparison.sentences import signed_share
 from app.comparison.verdicts import (
     FEWEST,
     FEWEST_SESSIONS,
+    SINGLE,
     ComparisonVerdict,
     Level,
     Scope,
@@ -212,7 +216,7 @@ class _Estimate:
 
 @dataclass(frozen=True, slots=True)
 class _Cell:
-    """A condition on a row of the comparison, with its estimate."""
+    """A condition on a row of the comparison, with its estimate; `once`: a group was measured in one session."""
 
     condition: Condition
     row: ComparisonRow
@@ -221,6 +225,7 @@ class _Cell:
     trust: str = ""
     remark: str = ""
     unverified: bool = False
+    once: bool = False
 
 
 def answers_of(
@@ -246,13 +251,17 @@ def answers_of_groups(
 ) -> tuple[ConditionAnswer, ...]:
     """Return the answers of `run` as answers_of() does, one for each of several groups of hosts.
 
-    Holm's correction is over all groups. A group with a name is answered as a whole, not for each of its hosts.
+    Holm's correction is over all groups. A group with a name is answered as a whole, not for each of its hosts, over
+    all of its sessions: one that several hosts share is like one run, and no regression fails by it alone.
     """
     cells: list[_Cell] = []
     missing: list[ConditionAnswer] = []
     for condition in conditions:
         found = [
-            _cell(condition, row, incomplete, look)
+            replace(
+                _cell(condition, row, comparison.moments, incomplete, look),
+                once=bool(group) and _is_once(row, comparison.moments),
+            )
             for group, comparison in groups.items()
             for row in _rows_of(comparison, group)
             if row.metric.name == condition.metric and condition.step in {None, own_step(row)}
@@ -281,11 +290,25 @@ def own_step(row: ComparisonRow) -> str:
     return row.step if side is None else side.step
 
 
+ONCE = "one session shows a regression, which a second has to confirm"
+
+
+def _is_once(row: ComparisonRow, moments: Moments) -> bool:
+    """Return whether the last side of a row is of one session, or of none that several of its hosts share."""
+    side = row.sides[-1]
+    if side is None:
+        return False
+    hosts = host_means_by_moment(side, moments)
+    shared = Counter(name for host in hosts.values() for name in host)
+    fewest = min(2, len(hosts))
+    return sum(count >= fewest for count in shared.values()) < SHOWN_TWICE
+
+
 def _answer(cell: _Cell, p: float | None, run: str) -> ConditionAnswer:
     estimate, row = cell.estimate, cell.row
     answer, reason = GateOutcome.UNDECIDED, estimate.obstacle or "the interval crosses the limit"
     if p is not None and p < ERROR:
-        answer, reason = GateOutcome.FAIL, ""
+        answer, reason = (GateOutcome.UNDECIDED, ONCE) if cell.once else (GateOutcome.FAIL, "")
     elif estimate.passes:
         answer, reason = GateOutcome.PASS, ""
     ratio = estimate.ratio or Ratio(math.nan)
@@ -320,7 +343,7 @@ def _values(row: ComparisonRow, side: MetricSummary | None) -> str:
     return " to ".join(dict.fromkeys(figure_text(row.metric, value) for value in ends))
 
 
-def _cell(condition: Condition, row: ComparisonRow, incomplete: str, look: float) -> _Cell:
+def _cell(condition: Condition, row: ComparisonRow, moments: Moments, incomplete: str, look: float) -> _Cell:
     baseline, side, figure = row.sides[0], row.sides[-1], row.against[-1]
     if side is None:
         return _Cell(condition, row, _Estimate(None, obstacle=incomplete or "not measured in the run"), (0, 0))
@@ -330,15 +353,18 @@ def _cell(condition: Condition, row: ComparisonRow, incomplete: str, look: float
         estimate = replace(estimate, counted="" if figure.evidence is None else figure.evidence.counted)
         counts = figure.counts or (side.n, 0 if baseline is None else baseline.n)
     else:
-        sessions = tuple(side.session_means.values())  # trials of one session share its moment
-        level, values = (Level.SESSION, sessions) if len(sessions) > 1 else (Level.TRIAL, side.values)
-        estimate, counts = _against_goal(values, level, goal, look), (len(values), 0)
-        estimate = replace(estimate, counted=count_text(len(values), level))
+        level, values = _values_of(side)
+        error = moment_error(host_means_by_moment(side, moments), {}) if level is Level.HOST else None
+        estimate, counts = _against_goal(values, level, goal, look, error), (len(values), 0)
+        sessions = "" if error is None else f", {count_text(error.counts[0], Level.SESSION)}"
+        estimate = replace(estimate, counted=f"{count_text(len(values), level)}{sessions}")
     sides = [("the result", side), *([("the baseline", baseline)] if goal is None and baseline is not None else [])]
     verdicts = [(name, f"{name}{one.verdict_host_text}", one.verdict) for name, one in sides if one.verdict is not None]
     doubts = {name: _verdict_text(where, one) for name, where, one in verdicts if one.trust.in_doubt}
     weaker = {Trust.UNVERIFIED, Trust.CAVEATS}
     remarks = [_verdict_text(where, one) for _, where, one in verdicts if one.trust in weaker]
+    if goal is None and figure.level is Level.HOST and figure.scope in SINGLE - {Scope.ONE_SESSION}:
+        remarks.append("sessions not repeated: a difference of their moments counts as a difference")
     remarks += [f"{name} is {NOT_JUDGED}" for name, one in sides if one.verdict is None]
     if obstacle := incomplete or "; ".join(doubts.values()):
         of_baseline = "the baseline" in doubts
@@ -346,6 +372,14 @@ def _cell(condition: Condition, row: ComparisonRow, incomplete: str, look: float
     unverified = any(one.id == MEASURED_ELSEWHERE.id for _, _, verdict in verdicts for one in verdict.findings)
     unverified |= any(one.trust is Trust.UNVERIFIED for _, _, one in verdicts)
     return _Cell(condition, row, estimate, counts, str(side.trust or ""), "; ".join(remarks), unverified)
+
+
+def _values_of(side: MetricSummary) -> tuple[Level, tuple[float, ...]]:
+    """Return the values of a side at the highest replicated level: trials of one session share its moment."""
+    hosts, sessions = tuple(side.host_means.values()), tuple(side.session_means.values())
+    if len(hosts) >= FEWEST[Level.HOST]:
+        return Level.HOST, hosts
+    return (Level.SESSION, sessions) if len(sessions) > 1 else (Level.TRIAL, side.values)
 
 
 def _verdict_text(name: str, verdict: Verdict) -> str:
@@ -394,7 +428,7 @@ def _too_few(evidence: VerdictEvidence) -> str:
     of_trials = evidence.level is Level.TRIAL
     alone = "one trial has no interval, " if of_trials and min(ours, theirs) == 1 else ""
     side = insufficient_side(evidence.needed, evidence.counts) or "on each side"
-    if evidence.scope is Scope.ONE_SESSION:
+    if evidence.one_session:
         side = "of this run" if ours > theirs else "of the baseline"
     how = f"run {FEWEST_TRIALS} trials, or join {FEWEST_SESSIONS} runs by commas" if of_trials else "join more runs"
     return f"{alone}needs {count_text(evidence.needed, f'more {evidence.level}')} {side}: {how}"
@@ -403,10 +437,12 @@ def _too_few(evidence: VerdictEvidence) -> str:
 def _baseline_lacks(evidence: VerdictEvidence) -> bool:
     """Return whether the baseline has too few values, so that no further run of the plan decides."""
     ours, theirs = evidence.counts
-    return theirs > ours if evidence.scope is Scope.ONE_SESSION else theirs < FEWEST[evidence.level]
+    return theirs > ours if evidence.one_session else theirs < FEWEST[evidence.level]
 
 
-def _against_goal(values: Sequence[float], level: Level, goal: Goal, look: float) -> _Estimate:
+def _against_goal(
+    values: Sequence[float], level: Level, goal: Goal, look: float, error: MomentError | None
+) -> _Estimate:
     """Return the estimate of the geometric mean to the bound; of zeros, and of equal trials, by the sign test."""
     bound, missing = goal.bound, FEWEST[level] - len(values)
     if missing > 0:
@@ -416,6 +452,7 @@ def _against_goal(values: Sequence[float], level: Level, goal: Goal, look: float
         difference, variance = statistics.fmean(logs), statistics.variance(logs)
         if variance >= 1e-24:
             ratio = ratio_with_interval(difference, [(variance / len(logs), len(logs) - 1)])
+            ratio = ratio if error is None else error.added_to(ratio)
             return _judged(widened(ratio, look) if look else ratio, 0.0, higher_is_worse=goal.at_most is not None)
     met = {goal.is_met(value) for value in values}
     if len(met) > 1:

@@ -3,11 +3,12 @@
 import math
 import statistics
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from app.comparison.estimates import Ratio, ratio_with_interval
+from app.centres import student
+from app.comparison.estimates import Ratio, ratio_with_interval, with_error
 from app.numeric import np
 
 Moments = Mapping[str, str]
@@ -23,62 +24,97 @@ MeansByMoment = Mapping[str, Mapping[str, float]]
 class MomentError:
     """The error that shared moments add to a ratio of hosts, on logarithms.
 
-    `squared` has `freedom` degrees of freedom. `spread` is the standard deviation of a moment, `counts` the numbers of
-    moments of this side and of the baseline.
+    `counts` are the numbers of shared moments of this side and of the baseline. `squared` has `freedom` degrees of
+    freedom; both are 0 if it is not known how moments vary. `spread` is the standard deviation of a moment.
     """
 
-    squared: float
-    freedom: int
-    spread: float
     counts: tuple[int, int]
+    squared: float = 0.0
+    freedom: float = 0.0
+    spread: float = 0.0
+
+    @property
+    def known(self) -> bool:
+        """Whether the error is known."""
+        return bool(self.freedom)
+
+    @property
+    def of_both(self) -> bool:
+        """Whether it is known, and both sides have shared moments."""
+        return self.known and min(self.counts) > 0
 
     def added_to(self, ratio: Ratio) -> Ratio:
-        """Return a ratio with this error beside that of its hosts; unchanged without an interval."""
-        if not ratio.error:
+        """Return a ratio with this error beside that of its hosts; unchanged without an interval.
+
+        The interval has the root of the sum of the squared reaches of both errors, each by its own degrees of freedom:
+        those of Satterthwaite (1946) are too many where one of two errors has a single degree and is small by chance.
+        """
+        if not (self.known and ratio.error):
             return ratio
-        errors = [(ratio.error**2, ratio.freedom), (self.squared, float(self.freedom))]
-        return ratio_with_interval(
+        errors = [(ratio.error**2, ratio.freedom), (self.squared, self.freedom)]
+        found = ratio_with_interval(
             math.log(ratio.value), errors, spread=ratio.spread, spread_baseline=ratio.spread_baseline
         )
+        reach = math.sqrt(sum(squared * student(freedom) ** 2 for squared, freedom in errors))
+        return with_error(found, reach / student(found.freedom))
+
+
+def means_by_moment(means: Mapping[tuple[str, str], float]) -> MeansByMoment:
+    """Return means by host and moment as those of each host."""
+    found: dict[str, dict[str, float]] = {}
+    for (host, name), mean in means.items():
+        found.setdefault(host, {})[name] = mean
+    return found
 
 
 def moment_error(ours: MeansByMoment, baseline: MeansByMoment) -> MomentError | None:
     """Return the error of moments in the ratio of two sides, each the mean of its hosts, each the mean of its moments.
 
-    What all hosts of a moment share has the variance s^2 and is in the ratio with the difference of the moment's
-    weights on both sides, so that moments of both sides cancel. s^2 is the variance of the effects of moments by least
-    squares on the deviations from the means of hosts, per side; it contains the mean of what hosts do not share. The
-    moments of a single host are in the spread of hosts; s^2 is by them if no host has several others. None if all
-    moments cancel, and if no host has several, with means above zero, which leaves s^2 unknown.
+    What all hosts of a moment share is in the ratio with the difference of the moment's weights on both sides: moments
+    of both sides cancel. None if all do, and if no moment has several hosts, whose spread has the moments then.
+
+    The variance of moments is that of their effects, by least squares on the deviations from the means of hosts; it
+    contains the mean of what hosts do not share. It is that of each side (Welch 1947) if both have several moments, and
+    none in common; else one for both. Without a host with several shared moments it is the variance within hosts.
+
+    Of 800 simulated pairs of equal groups of 8 hosts (CoV of moments 1 or 5 %), the 95 % interval contains 1 in 94 to
+    99 %; where moments of one side vary by 5 % and those of the other by 1 %, in 88 to 91 % with 2 against 4 to 10.
     """
-    every = [*ours.values(), *baseline.values()]
-    hosts = Counter(name for host in every for name in host)
-    shared = [name for name, count in hosts.items() if count > 1]
-    squared = sum((_weight(name, ours) - _weight(name, baseline)) ** 2 for name in shared)
+    hosts = Counter(name for side in (ours, baseline) for host in side.values() for name in host)
+    shared = {name for name, count in hosts.items() if count > 1}
+    names = [shared & {name for host in side.values() for name in host} for side in (ours, baseline)]
+    squares = [
+        [(_weight(name, ours) - _weight(name, baseline)) ** 2 for name in own]
+        for own in (names[0], names[1] - names[0])
+    ]
+    squared = sum(map(sum, squares))
     if squared < _ROUNDING:
         return None
-    positive = [host for host in every if min(host.values()) > 0]
-    found = _spread(positive, shared) or _spread(positive, list(hosts))
-    counts = _count(ours), _count(baseline)
-    return None if found is None else MomentError(squared * found[0] ** 2, found[1], found[0], counts)
+    counts = len(names[0]), len(names[1])
+    sides = [[host for host in side.values() if min(host.values()) > 0] for side in (ours, baseline)]
+    both = [_spread(side, shared) for side in sides]
+    if not names[0] & names[1] and all(both):
+        errors = [(found[0] * sum(own), found[1]) for found, own in zip(both, squares, strict=True) if found]
+        error = sum(each for each, _ in errors)
+        freedom = error**2 / sum(each**2 / count for each, count in errors) if error else sum(n for _, n in errors)
+        return MomentError(counts, error, freedom, math.sqrt(error / squared))
+    every = [*sides[0], *sides[1]]
+    pooled = _spread(every, shared) or _within(every)
+    return MomentError(counts, pooled[0] * squared, pooled[1], math.sqrt(pooled[0])) if pooled else MomentError(counts)
 
 
 _ROUNDING = 1e-12
 """Weights that differ by rounding alone."""
 
 
-def _count(side: MeansByMoment) -> int:
-    return len({name for host in side.values() for name in host})
-
-
 def _weight(name: str, side: MeansByMoment) -> float:
     """Return the weight of a moment in the mean of a side."""
-    return sum(1 / len(host) for host in side.values() if name in host) / len(side)
+    return sum(1 / len(host) for host in side.values() if name in host) / max(1, len(side))
 
 
-def _spread(hosts: Sequence[Mapping[str, float]], names: Sequence[str]) -> tuple[float, int] | None:
-    """Return the standard deviation of the moments `names` and its degrees of freedom; None if no host has several."""
-    places = {name: place for place, name in enumerate(names)}
+def _spread(hosts: Iterable[Mapping[str, float]], shared: Collection[str]) -> tuple[float, int] | None:
+    """Return the variance of shared moments and its degrees of freedom; None if no host has several."""
+    places = {name: place for place, name in enumerate(shared)}
     design, response = [], []
     for host in hosts:
         own = {places[name]: math.log(mean) for name, mean in host.items() if name in places}
@@ -92,4 +128,11 @@ def _spread(hosts: Sequence[Mapping[str, float]], names: Sequence[str]) -> tuple
     if not design:
         return None
     effects, _, rank, _ = np.linalg.lstsq(np.array(design), np.array(response))  # the shortest: of mean 0
-    return float(np.sqrt((effects**2).sum() / rank)), int(rank)
+    return float((effects**2).sum() / rank), int(rank)
+
+
+def _within(hosts: Iterable[Mapping[str, float]]) -> tuple[float, int] | None:
+    """Return the variance of moments within hosts and its degrees of freedom; None if no host has several."""
+    several = [[math.log(mean) for mean in host.values()] for host in hosts if len(host) > 1]
+    freedom = sum(len(own) - 1 for own in several)
+    return (sum((len(own) - 1) * statistics.variance(own) for own in several) / freedom, freedom) if several else None

@@ -14,7 +14,7 @@ from app.comparison.estimates import (
     ratio_of,
     ratio_with_interval,
 )
-from app.comparison.moments import NO_MOMENTS, MeansByMoment, MomentError, Moments, moment_error
+from app.comparison.moments import NO_MOMENTS, MeansByMoment, MomentError, Moments, means_by_moment, moment_error
 from app.comparison.verdicts import FEWEST_EXACT, Level, Scope
 from app.numeric import balanced_mean
 from app.summary import MetricSummary
@@ -33,7 +33,7 @@ class Units:
     `unpaired` counts the units that have no partner and are left out. `fewer` is the squared error, of logarithms, that
     the fewer trials of a single session add, and its degrees of freedom; (0, 0) if they are not fewer. `on_first` is,
     for each pair of a duet, whether the value of this side was measured on the first half of the CPUs. `moments` is the
-    error of the moments that hosts share; None without one, or if it is unknown.
+    error of the moments that hosts share; None without one.
     """
 
     level: Level
@@ -157,7 +157,7 @@ def units_of(
     """
     hosts = ours.host_means, baseline.host_means
     if max(map(len, hosts)) > 1:
-        return _of_hosts(hosts, [_by_moment(side, moments) for side in (ours, baseline)])
+        return _of_hosts(hosts, [host_means_by_moment(side, moments) for side in (ours, baseline)])
     sessions = [{run: value for (_, run), value in side.session_means.items()} for side in (ours, baseline)]
     counts = sorted(map(len, sessions))
     same_host = set(hosts[0]) == set(hosts[1])
@@ -193,17 +193,21 @@ def _of_hosts(hosts: tuple[Mapping[str, float], Mapping[str, float]], means: Seq
     units = _grouped(Level.HOST, *hosts)
     kept = set.intersection(*map(set, hosts)) if units.pairs else set.union(*map(set, hosts))
     ours, baseline = ({host: own for host, own in side.items() if host in kept} for side in means)
-    return replace(units, moments=moment_error(ours, baseline))
+    error = moment_error(ours, baseline)
+    return replace(units, moments=error, scope=Scope.ACROSS if error is None else _scope_of(error))
 
 
-def _by_moment(side: MetricSummary, moments: Moments) -> MeansByMoment:
-    """Return the mean of each host at each of its moments."""
+def _scope_of(error: MomentError) -> Scope:
+    """Return the scope of a ratio of hosts at different moments."""
+    if error.known:
+        return Scope.ONE_SESSION if 1 in error.counts else Scope.ACROSS
+    return Scope.BETWEEN_SESSIONS if error.counts == (1, 1) else Scope.BETWEEN_MOMENTS
+
+
+def host_means_by_moment(side: MetricSummary, moments: Moments) -> MeansByMoment:
+    """Return the mean of each host of a side at each of its moments."""
     sessions = side.session_means
-    means = group_means(sessions.values(), ((host, moments.get(run, run)) for host, run in sessions))
-    found: dict[str, dict[str, float]] = {}
-    for (host, name), mean in means.items():
-        found.setdefault(host, {})[name] = mean
-    return found
+    return means_by_moment(group_means(sessions.values(), ((host, moments.get(run, run)) for host, run in sessions)))
 
 
 def _of_one_run(ours: MetricSummary, baseline: MetricSummary, rounds: Rounds | None, on_first: OnFirst) -> Units:

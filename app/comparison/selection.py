@@ -12,7 +12,7 @@ from app.chart import Chart
 from app.comparison.comparison import CompareError, Comparison
 from app.comparison.criteria import ComparisonCriteria
 from app.comparison.joined import join
-from app.comparison.moments import NO_MOMENTS, Moments
+from app.comparison.moments import Moments
 from app.comparison.selectors import choose
 from app.distributions.distribution import Distribution
 from app.events import State
@@ -47,13 +47,12 @@ def _cut(word: str) -> tuple[str, str]:
 class RunSelection:
     """A reader of selectors from a store: those of choose(), baselines, ``series:NAME`` and ``fleet:STUDY``."""
 
-    def __init__(self, store: Store, moments: Moments = NO_MOMENTS) -> None:
+    def __init__(self, store: Store) -> None:
         self._store = store
-        self._moments = moments
 
-    def moments(self, runs: Collection[str]) -> Moments:
-        """Return the moments of those of some runs that are sessions of studies on one host."""
-        return {**self._moments, **self._store.moments_of(runs)}
+    def moments(self, groups: Iterable[Iterable[RunRecord]]) -> Moments:
+        """Return the moments of those runs that are sessions: host-runs of one session of a study share it."""
+        return self._store.moments_of([record.summary.id for group in groups for record in group])
 
     def chosen(self, selectors: Sequence[str]) -> list[tuple[RunRecord, ...]]:
         """Return the runs of each selector, a published table as a run like those of the other selectors."""
@@ -227,7 +226,7 @@ class RunSelection:
             overruled=criteria.overruled,
             within=self._within(groups),
             tested=criteria.tested,
-            moments=self.moments([record.summary.id for group in groups for record in group]),
+            moments=self.moments(groups),
         )
         return replace(found, notes=tuple(dict.fromkeys([*self._of_baselines(selectors), *found.notes])))
 

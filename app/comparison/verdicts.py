@@ -39,20 +39,21 @@ class Scope(StrEnum):
     """What a claim may speak of.
 
     ACROSS: the level is replicated. BETWEEN_SESSIONS: each side has a single session, whose moment the claim cannot
-    leave out; ONE_SESSION: one side has. BETWEEN_HOSTS: the sides are two hosts of one session. BETWEEN_BLOCKS: they
-    are steps of one session on one host, all trials of one after those of the other. WITHIN_SESSION: they share its
-    rounds.
+    leave out; ONE_SESSION: one side has. BETWEEN_MOMENTS: they have several, none of which a host repeats.
+    BETWEEN_HOSTS: the sides are two hosts of one session. BETWEEN_BLOCKS: they are steps of one session on one host,
+    all trials of one after those of the other. WITHIN_SESSION: they share its rounds.
     """
 
     ACROSS = ""
     BETWEEN_SESSIONS = "between these two sessions"
     ONE_SESSION = "between one session and several"
+    BETWEEN_MOMENTS = "between these sessions"
     BETWEEN_HOSTS = "between these two hosts in one session"
     BETWEEN_BLOCKS = "between two blocks of one session"
     WITHIN_SESSION = "within one session"
 
 
-SINGLE = frozenset({Scope.BETWEEN_SESSIONS, Scope.ONE_SESSION})
+SINGLE = frozenset({Scope.BETWEEN_SESSIONS, Scope.ONE_SESSION, Scope.BETWEEN_MOMENTS})
 """The scopes in which more sessions, not more trials, widen the claim."""
 
 
@@ -80,6 +81,7 @@ class ComparisonVerdict(StrEnum):
 CAPPED = {
     Scope.BETWEEN_SESSIONS: (ComparisonVerdict.DIFFERS, ComparisonVerdict.AGREES),
     Scope.ONE_SESSION: (ComparisonVerdict.DIFFERS, ComparisonVerdict.AGREES),
+    Scope.BETWEEN_MOMENTS: (ComparisonVerdict.DIFFERS, ComparisonVerdict.AGREES),
     Scope.BETWEEN_HOSTS: (ComparisonVerdict.HOSTS_DIFFER, ComparisonVerdict.HOSTS_AGREE),
     Scope.BETWEEN_BLOCKS: (ComparisonVerdict.BLOCKS_DIFFER, ComparisonVerdict.BLOCKS_AGREE),
 }
@@ -138,7 +140,7 @@ class VerdictEvidence:
     `relation` is the text of relation(). `tests` ratios are tested together; `p` and `p_same` are the p-values of a
     ratio beyond and within the margin, corrected for that; None without a test. `barred` is why there is no claim
     whatever the ratio: an invalid side, too many failed trials. `untested` is why the metric is descriptive; empty
-    if it is tested. `moments` is what moments that hosts share add to the error of the ratio; None if nothing.
+    if it is tested. `moments` are those that hosts of both sides share, if the interval has their error.
     """
 
     metric: Metric
@@ -158,9 +160,19 @@ class VerdictEvidence:
     moments: MomentError | None = None
 
     @property
+    def one_session(self) -> bool:
+        """Whether the mean of one session is compared with those of several."""
+        return self.scope is Scope.ONE_SESSION and self.level is not Level.HOST
+
+    @property
+    def single(self) -> bool:
+        """Whether more sessions, not more trials, widen the claim; more hosts narrow its interval."""
+        return self.scope in SINGLE and self.level is not Level.HOST
+
+    @property
     def needed(self) -> int:
         """The further values on each side without which there is no verdict; 0 if there are enough."""
-        if self.scope is Scope.ONE_SESSION:
+        if self.one_session:
             return max(0, FEWEST_SESSIONS - max(self.counts))
         return max(0, FEWEST[self.level] - min(self.counts))
 
@@ -233,6 +245,7 @@ _OF_SESSIONS = f"a claim beyond these sessions needs {FEWEST_SESSIONS} sessions 
 BEYOND = {
     Scope.BETWEEN_SESSIONS: _OF_SESSIONS,
     Scope.ONE_SESSION: _OF_SESSIONS,
+    Scope.BETWEEN_MOMENTS: _OF_SESSIONS,
     Scope.BETWEEN_HOSTS: f"a claim beyond these hosts needs {FEWEST_HOSTS} hosts on each side",
     Scope.BETWEEN_BLOCKS: "drift of the host between the blocks counts as a difference: run the steps interleaved",
 }
@@ -298,7 +311,7 @@ def forecast(ratio: Ratio, evidence: VerdictEvidence) -> int | None:
 
     They are of the deciding() level; of single sessions, sessions: more of their trials do not widen the claim.
     """
-    if evidence.scope in SINGLE:
+    if evidence.single:
         return FEWEST_SESSIONS - 1
     if ratio.low is None:
         return evidence.needed or None
@@ -325,7 +338,7 @@ def _advice(ratio: Ratio, evidence: VerdictEvidence) -> str:
         return "repeat the run"
     if evidence.scope is Scope.BETWEEN_BLOCKS and not evidence.needed:
         return "run the steps interleaved"
-    single = evidence.scope in SINGLE
+    single = evidence.single
     if ratio.low is None and ratio.reason and (not evidence.needed or ratio.reason.endswith(NO_VARIANCE)):
         return ratio.reason
     level, counts, _ = evidence.deciding(ratio)

@@ -19,7 +19,7 @@ MOST_NAMED = 8
 
 NOT_COMMON = "No group was measured by the same metric in both studies"
 
-ONE_SESSION = "One session each: a difference of the two moments counts as a change. Repeat the sessions."
+ONE_SESSION = "Sessions not repeated: a difference of their moments counts as a change. Repeat the sessions."
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class FleetChange:
 
     `p_adjusted` is the p-value against a ratio within the margin, with Holm's correction for all changes. With a
     `reason` there was too little to test, and it is 1; with `differs`, the fatal differences of the tests, there is no
-    comparison either. `one_session`: the ratio is of a group in one session each.
+    comparison either. `one_session`: no host repeats the sessions, whose moments differ.
     """
 
     group: str
@@ -83,14 +83,14 @@ def changes_since(previous: Sequence[FleetMetric], current: Sequence[FleetMetric
     are not evidence of a lasting change. Welch's or Student's test on logarithms against the margin of the metric; the
     error of a group is that of its hosts and that of its sessions (_across_sessions()).
 
-    Share of 400 simulated pairs of studies whose 95 % interval of an unchanged group contains 1; the same hosts, CoV of
-    trials and sessions 1 %, of moments as in the head; the last column is by the error of hosts alone:
+    Share of 800 simulated pairs of studies whose 95 % interval of an unchanged group contains 1; the same hosts, CoV of
+    sessions 1 %, of moments as in the head; the last column (of 400) is by the error of hosts alone:
 
     | sessions x hosts | 0 %  | 5 % | 5 %, hosts alone |
-    | 2 x 3            | .975 | .93 |       .41        |
-    | 2 x 8            | .98  | .95 |       .17        |
-    | 3 x 3            | .99  | .94 |       .34        |
-    | 3 x 8            | .995 | .95 |       .16        |
+    | 2 x 3            | .999 | .98 |       .41        |
+    | 2 x 8            | .996 | .985 |      .17        |
+    | 3 x 3            | .998 | .97 |       .34        |
+    | 3 x 8            | 1.00 | .96 |       .16        |
     """
     before = {one.key: one for one in previous}
     pairs = [(before[one.key], one) for one in current if one.key in before]
@@ -151,9 +151,9 @@ def _incomparable_lines(every: Sequence[FleetChange]) -> Iterator[str]:
 
 def change_line(one: FleetChange) -> str:
     """Return a change as a line: ``c5, all hosts in pairs: IOPS of fio: 12 % slower (95 % CI 10–14 %), p = 0.001``."""
-    units = one.host or f"all hosts{' in pairs' if one.paired else ''}{', one session each' if one.one_session else ''}"
+    hosts = f"all hosts{' in pairs' if one.paired else ''}{', sessions not repeated' if one.one_session else ''}"
     what = f"{metric_text(one.metric, one.labels)} of {one.step}"
-    return f"{one.group}, {units}: {what}: {claim_text(one.ratio, one.metric)}, {p_text(one.p_adjusted)}"
+    return f"{one.group}, {one.host or hosts}: {what}: {claim_text(one.ratio, one.metric)}, {p_text(one.p_adjusted)}"
 
 
 def _hosts(study: Sequence[FleetMetric]) -> list[str]:
@@ -209,7 +209,7 @@ def _change(
 def _across_sessions(change: FleetChange, group: Group, before: Group) -> FleetChange:
     """Return the change of a group with the error of sessions, which all of its hosts share.
 
-    With one session each it is unknown, and the ratio is that of two moments.
+    It is unknown if no host has several sessions: the ratio is that of their moments, too.
     """
     kept = group.keys() & before.keys() if change.paired else group.keys() | before.keys()
     sides = [
@@ -221,10 +221,9 @@ def _across_sessions(change: FleetChange, group: Group, before: Group) -> FleetC
         for study, side in (("new", group), ("old", before))
     ]
     error = moment_error(*sides)
-    if error is not None:
-        return replace(change, ratio=error.added_to(change.ratio))
-    most = max(len({name for host in side.values() for name in host}) for side in sides)
-    return replace(change, one_session=most == 1)
+    if error is None:
+        return change
+    return replace(change, ratio=error.added_to(change.ratio), one_session=not error.known)
 
 
 def _with_p(change: FleetChange, p_adjusted: float) -> FleetChange:

@@ -14,6 +14,7 @@ from app.comparison.cell_caveats import MOST_FAILED
 from app.comparison.comparability import Profile
 from app.comparison.comparison import CompareError
 from app.comparison.estimates import group_means
+from app.comparison.moments import NO_MOMENTS, Moments, means_by_moment
 from app.comparison.sides import Side, StepHosts
 from app.comparison.verdicts import Level
 from app.margins import DEFAULTS, Margins
@@ -189,7 +190,8 @@ class RankingCriteria:
 class Candidate:
     """A host of a run, or a group. `values` are by metric, then by the unit of `level`: the trials of one run, the runs
     (sessions) of one host, or the hosts of a group; `steps` has the step of each metric. `types` are the known instance
-    types by host. `verdict` is the least trusted of those on its values."""
+    types by host. `verdict` is the least trusted of those on its values. `moments` has the means of a group by
+    metric, then by host and moment."""
 
     name: str
     selector: str
@@ -201,18 +203,24 @@ class Candidate:
     types: Mapping[str, str] = field(default_factory=dict, hash=False)
     level: Level = Level.TRIAL
     verdict: Verdict | None = field(default=None, hash=False)
+    moments: Mapping[str, Mapping[tuple[str, str], float]] = field(default_factory=dict, hash=False)
 
     def score(self, weights: Mapping[str, float]) -> Score:
         """Return the score, the weighted geometric mean of the metrics in `weights`."""
         whole = sum(weights.values())
         parts: dict[str, dict[ValueUnit, float]] = {}
+        moments: dict[tuple[str, str], list[float]] = {}
         for name, weight in weights.items():
             share = weight / whole * (1 if self.metrics[name].better is Better.HIGHER else -1)
+            for moment, mean in self.moments.get(name, {}).items():
+                moments.setdefault(moment, []).append(share * math.log(mean))
             part = parts.setdefault(self.steps[name], {})
             for unit, value in self.values[name].items():
                 part[unit] = part.get(unit, 0.0) + share * math.log(value)
         complete = [self._complete(step, part, weights) for step, part in parts.items()]
-        return Score(tuple(tuple(part.values()) for part in complete), self.level, tuple(map(tuple, complete)))
+        whole_moments = {one: math.exp(sum(logs)) for one, logs in moments.items() if len(logs) == len(weights)}
+        values, units = tuple(tuple(part.values()) for part in complete), tuple(map(tuple, complete))
+        return Score(values, self.level, units, means_by_moment(whole_moments))
 
     def _complete(
         self, step: str, part: Mapping[ValueUnit, float], weights: Mapping[str, float]
@@ -237,14 +245,18 @@ class _HostGroup:
 
 
 def candidates_of(
-    selectors: Sequence[str], sides: Sequence[Sequence[RunRecord]], metrics: Sequence[str], criteria: RankingCriteria
+    selectors: Sequence[str],
+    sides: Sequence[Sequence[RunRecord]],
+    metrics: Sequence[str],
+    criteria: RankingCriteria,
+    moments: Moments = NO_MOMENTS,
 ) -> tuple[list[Candidate], list[tuple[str, str]]]:
     """Return the candidates that have all of `metrics`, and names and reasons of the others."""
     found: list[Candidate] = []
     excluded: list[tuple[str, str]] = []
     groups = list(_host_groups(selectors, sides))
     for name, group in zip(_names(groups), groups, strict=True):
-        made = _candidate(name, group, metrics, criteria)
+        made = _candidate(name, group, metrics, criteria, moments)
         reason = made if isinstance(made, str) else _other_unit(made, found[0] if found else made)
         if isinstance(made, str) or reason:
             excluded.append((name, reason))
@@ -272,7 +284,9 @@ def _names(groups: Sequence[_HostGroup]) -> list[str]:
     ]
 
 
-def _candidate(name: str, group: _HostGroup, metrics: Sequence[str], criteria: RankingCriteria) -> Candidate | str:
+def _candidate(
+    name: str, group: _HostGroup, metrics: Sequence[str], criteria: RankingCriteria, moments: Moments
+) -> Candidate | str:
     known_metrics: dict[str, Metric] = {}
     figures: dict[str, _Figures] = {}
     steps: dict[str, str] = {}
@@ -304,9 +318,13 @@ def _candidate(name: str, group: _HostGroup, metrics: Sequence[str], criteria: R
     if verdict is not None and verdict.trust is Trust.INVALID and not criteria.overruled:
         return verdict.text
     types = _types(group.side)
+    at_moments = {}
+    for metric, taken in figures.items() if level is Level.HOST else ():
+        of = [(host, moments.get(unit[0], unit[0])) for _, _, unit, host in taken]
+        at_moments[metric] = group_means((value for value, *_ in taken), of)
     return Candidate(
-        name, group.selector, group.hosts, known_metrics, values, steps, profiles, types, level, verdict
-    )  # fmt: skip
+        name, group.selector, group.hosts, known_metrics, values, steps, profiles, types, level, verdict, at_moments
+    )
 
 
 def _types(side: Side) -> dict[str, str]:

@@ -9,6 +9,7 @@ from enum import StrEnum
 from app.comparison.comparability import Weight, differences
 from app.comparison.comparison import CompareError
 from app.comparison.joined import excluded_trials
+from app.comparison.moments import NO_MOMENTS, Moments
 from app.comparison.sides import Side, refuse_duets, refuse_repeated
 from app.comparison.verdicts import Level
 from app.margins import DEFAULT_MARGIN, Margin
@@ -90,17 +91,23 @@ class Ranking:
         return max((ranked.group for ranked in self.ranked), default=0)
 
 
-def rank(selectors: Sequence[str], sides: Sequence[Sequence[RunRecord]], criteria: RankingCriteria) -> Ranking:
+def rank(
+    selectors: Sequence[str],
+    sides: Sequence[Sequence[RunRecord]],
+    criteria: RankingCriteria,
+    moments: Moments = NO_MOMENTS,
+) -> Ranking:
     """Rank the runs of `sides`; `selectors` are their names.
 
-    A run has a candidate for each host; a group of runs is one candidate, whose hosts have equal weight. Raises
+    A run has a candidate for each host; a group of runs is one candidate, whose hosts have equal weight. `moments` are
+    those of compare(). Raises
     CompareError if nothing can be ranked, the criteria are incomplete, or a run counts twice or is a duet.
     """
     _check(criteria)
     groups = [Side(runs) for runs in sides]
     refuse_repeated(groups)
     refuse_duets(groups)
-    found, left_out = candidates_of(selectors, sides, tuple(criteria.weights), criteria)
+    found, left_out = candidates_of(selectors, sides, tuple(criteria.weights), criteria, moments)
     found, few = _replicated(found, criteria)
     left_out += [(one.name, reason) for one, reason in few]
     for gate in (_gated, _priced):

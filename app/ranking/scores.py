@@ -4,9 +4,10 @@ import itertools
 import math
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from app.comparison.estimates import ERROR, NO_VARIANCE, Ratio, beyond_p, holm, ratio_with_interval
+from app.comparison.moments import MeansByMoment, moment_error
 from app.comparison.verdicts import FEWEST, Level
 from suites.quantities import count_text
 
@@ -20,12 +21,14 @@ class Score:
 
     A part has one value for each trial, session or host of a step: the weighted sum of the logarithms of its metrics,
     negated where lower is better. Metrics of one trial are correlated, so they form one value; steps are independent.
-    `units` are those of the values of each part, if known.
+    `units` are those of the values of each part, if known. `moments` has a positive score of each host at its moments,
+    for values of hosts.
     """
 
     parts: tuple[tuple[float, ...], ...]
     level: Level = Level.TRIAL
     units: tuple[tuple[ValueUnit, ...], ...] = ()
+    moments: MeansByMoment = field(default_factory=dict, hash=False)
 
     @property
     def value(self) -> float:
@@ -56,19 +59,23 @@ def are_paired(one: Score, other: Score) -> bool:
 def ratio_between(one: Score, other: Score) -> Ratio:
     """Return the ratio of two scores with Welch's interval over all parts of both (Satterthwaite 1946).
 
-    Values of the same units are compared in pairs; the others are left out then. For a single metric it equals the
-    ratio of compare().
+    Values of the same units are compared in pairs; the others are left out then. Moments that hosts share have their
+    error in it. For a single metric it equals the ratio of compare().
     """
     parts, difference = [*one.parts, *other.parts], one.value - other.value
+    ours, theirs = one.moments, other.moments
     if are_paired(one, other):
         parts = _pair_differences(one, other)
         difference = sum(statistics.fmean(part) for part in parts)
+        shared = ours.keys() & theirs.keys()
+        ours, theirs = ({host: own for host, own in side.items() if host in shared} for side in (ours, theirs))
     if min(map(len, parts)) < 2:
         return Ratio(math.exp(difference), reason="an interval needs at least two trials on each side")
     errors = [(statistics.variance(part) / len(part), len(part) - 1) for part in parts]
     if sum(error for error, _ in errors) < 1e-24:
         return Ratio(math.exp(difference), reason=f"the values of each side are {NO_VARIANCE}")
-    return ratio_with_interval(difference, errors)
+    found, error = ratio_with_interval(difference, errors), moment_error(ours, theirs)
+    return found if error is None else error.added_to(found)
 
 
 def _pair_differences(one: Score, other: Score) -> list[tuple[float, ...]]:

@@ -12,7 +12,16 @@ from typing import Any
 from sqlalchemy import Connection, Select, func, insert, select, update
 
 from app.events import State
-from app.fleet_study import MOST_HOST_RUNS, MOST_HOSTS, FleetHost, FleetPlan, FleetStudy, HostRun, HostRunState
+from app.fleet_study import (
+    MOST_HOST_RUNS,
+    MOST_HOSTS,
+    STUDY_INITIAL,
+    FleetHost,
+    FleetPlan,
+    FleetStudy,
+    HostRun,
+    HostRunState,
+)
 from app.formats import (
     FormatError,
     fleet_plan_from_json,
@@ -37,7 +46,7 @@ _ID_LENGTH = 5
 
 def begin(connection: Connection, plan: FleetPlan, *, by_workers: bool) -> FleetStudy:
     """Store a new study of `plan` with all of its host-runs, which wait; return it."""
-    name = "f" + "".join(secrets.choice(ownership.READABLE) for _ in range(_ID_LENGTH))
+    name = STUDY_INITIAL + "".join(secrets.choice(ownership.READABLE) for _ in range(_ID_LENGTH))
     created = dialect_of(connection).moment(connection)
     row = {"id": name, "plan": to_text(fleet_plan_to_json(plan)), "created": created, "by_workers": by_workers}
     connection.execute(insert(schema.fleet_studies), row)

@@ -87,10 +87,19 @@ def counts_of(connection: Connection, studies: Sequence[str]) -> Mapping[str, Co
 
 
 def moments_of(connection: Connection, runs: Collection[str]) -> dict[str, str]:
-    """Return the study and session of each of some runs that are host-runs, as one text."""
-    table = schema.host_runs.c
-    query = select(table.run, table.study, table.session).where(table.run.in_(runs))
-    return {run: f"{study} {session}" for run, study, session in connection.execute(query)}
+    """Return the study or series and the session of those of some runs that are sessions, as one text."""
+    table, own = schema.host_runs.c, schema.runs.c
+    sessions = select(own.id, own.session_series, own.session).where(own.session_series.is_not(None), own.id.in_(runs))
+    unsettled = select(table.run, table.study, table.session).where(table.run.in_(runs))
+    found = (row for query in (sessions, unsettled) for row in connection.execute(query))
+    return {run: f"{study} {session}" for run, study, session in found}
+
+
+def _record_session(connection: Connection, study: str, one: HostRun) -> None:
+    """Record with a run which session of the study it is, for when the study is deleted, and for copies."""
+    for table, key in ((schema.runs, schema.runs.c.id), (schema.run_summaries, schema.run_summaries.c.run_id)):
+        values = {"session_series": study, "session": one.session, "session_due": table.c.started}
+        connection.execute(update(table).where(key == one.run).values(values))
 
 
 def runs_under_way(connection: Connection) -> frozenset[str]:
@@ -206,6 +215,8 @@ def settle(
     due = (datetime.fromisoformat(moment) + timedelta(seconds=wait)).isoformat(timespec="milliseconds")
     made = replace(one, state=state, reason=reason, due=due if wait else one.due, changed=moment)
     write(connection, study, _unless_ended(connection, study, made))
+    if state is HostRunState.DONE:
+        _record_session(connection, study, one)
     end_if_over(connection, study, moment)
 
 

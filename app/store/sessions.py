@@ -120,7 +120,7 @@ def end(connection: Connection, word: str) -> SessionSeries:
 def sessions_of(connection: Connection, run_id: str) -> Sequence[str]:
     """Return the done sessions of the same plan as the run `run_id`, itself included, the oldest first.
 
-    These are the runs of its series, else the runs whose plan has the same session_key().
+    These are the runs of its series on the same hosts, else the runs whose plan has the same session_key().
     """
     runs = schema.runs.c
     columns = (runs.session_series, runs.hosts, runs.steps, runs.plan)
@@ -130,7 +130,7 @@ def sessions_of(connection: Connection, run_id: str) -> Sequence[str]:
     done = select(runs.id, runs.plan).where(counted | (runs.id == run_id))
     done = done.order_by(runs.started, runs.id)
     if series is not None:
-        return [run for run, _ in connection.execute(done.where(runs.session_series == series))]
+        return [run for run, _ in connection.execute(done.where(runs.session_series == series, runs.hosts == hosts))]
     key = _session_key(plan)
     like = connection.execute(done.where(runs.hosts == hosts, runs.steps == steps))
     return [run for run, text in like if run == run_id or (key is not None and _session_key(text) == key)]

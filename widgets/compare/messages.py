@@ -306,7 +306,7 @@ def _more(row: ComparisonRow, number: int) -> str:
     level, (here, there) = against.level, against.counts
     if against.evidence is not None and against.estimate is not None:
         level, (here, there), _ = against.evidence.deciding(against.estimate)
-    noun, needed = level, FEWEST[level]
+    noun, needed = level, FEWEST[level] if level is against.level else 1
     letter, baseline = run_letter(number), run_letter(0)
     more = against.more
     if min(here, there) < needed and (more is None or more <= needed - min(here, there)):

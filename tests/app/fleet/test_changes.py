@@ -79,7 +79,7 @@ def test_a_change_of_single_sessions_is_one_of_two_moments() -> None:
     found = changes_since([moved(study(1), (1.0,))], [moved(study(2), (0.8,))])
     assert [(one.one_session, one.changed) for one in found.every if not one.host] == [(True, True)] * 2
     lines = changes_lines(found)
-    assert "one session each" in lines[0]
+    assert "sessions not repeated" in lines[0]
     assert ONE_SESSION in lines
     assert ONE_SESSION not in changes_lines(changes_since([study(1)], [study(2, groups={"type-1": 0.8})]))
 

@@ -14,7 +14,9 @@ from app.cli.main import benchwright
 from app.comparison.verdicts import ComparisonVerdict
 from app.events import State
 from app.fleet_study import FleetStudy, HostRun, HostRunState
+from app.ranking.candidates import RankingCriteria
 from app.services import Workstation
+from app.session_text import session_text
 from app.store import host_runs as stored
 from suites.verdict import Trust
 from tests.printed_json import errors
@@ -131,3 +133,45 @@ def test_groups_of_two_studies_have_the_error_of_the_moments_that_hosts_share(
         assert same.sessions is None
         alone = workstation.compare([before, runs[2]]).rows[0].against[0]
         assert alone.sessions == (1, 2)
+
+
+def test_moments_are_known_without_the_study(tmp_path: Path) -> None:
+    library = tmp_path / "runs.sqlite3"
+    with closing(Workstation(library, tmp_path / "hosts.toml")) as workstation:
+        before = measured_study(workstation, 11, {})
+        once = measured_study(workstation, 12, {("c7a", 2): 0.8})
+        sides = [
+            ",".join(workstation.sessions_of_groups(f"fleet:{one.id}:c7a")["c7a"].values()) for one in (before, once)
+        ]
+        figure = workstation.compare(sides).rows[0].against[0]
+        ranking = workstation.rank(sides, RankingCriteria({"iops": 1.0}))
+        assert {one.group for one in ranking.ranked} == {1}  # no rank is separate, as compare() says
+        session = workstation.load(sides[1].split(",")[-1]).summary.session
+        assert session is not None
+        assert (session.series, session.number) == (once.id, SESSIONS)
+        assert session_text(session, session.due) == f"Session 2 of the fleet study {once.id}"
+        for study in (before, once):
+            workstation.delete_fleet_study(study.id)
+        again = workstation.compare(sides).rows[0].against[0]
+        assert (again.low, again.sessions) == (figure.low, (2, 2))
+
+
+def test_a_goal_is_answered_by_hosts_and_the_sessions_that_they_share(tmp_path: Path) -> None:
+    library = tmp_path / "runs.sqlite3"
+    with closing(Workstation(library, tmp_path / "hosts.toml")) as workstation:
+        before = measured_study(workstation, 11, {})
+        once = measured_study(workstation, 12, {("c7a", 2): 0.8})
+        steady = measured_study(workstation, 13, {("c7a", session): 0.8 for session in (1, 2)})
+    for study, status in ((once, 3), (steady, 1)):
+        given = [
+            "gate",
+            "--run",
+            f"fleet:{study.id}:c7a",
+            "--against",
+            f"fleet:{before.id}",
+            "--fail-if",
+            "iops < 440k",
+        ]
+        found = CliRunner().invoke(benchwright, ["--store", str(library), *given])
+        assert found.exit_code == status, found.output
+        assert f"n = {HOSTS} hosts, {SESSIONS} sessions" in found.output
