@@ -16,6 +16,9 @@ FEWEST_SESSIONS = 3
 of 3 sessions against 3 cover the true ratio in 96 % of cases, those of the trials of one session against one in 17 %
 (simulated for this project)."""
 
+FEWEST_OF_HOSTS = 2
+"""Sessions that a claim on hosts beyond single sessions needs on each side: see moment_error()."""
+
 FEWEST_EXACT = 3
 """Fewest identical trials of a counter without variance on each side: two can agree by rounding."""
 
@@ -231,7 +234,8 @@ def decide(ratio: Ratio, evidence: VerdictEvidence) -> tuple[ComparisonVerdict, 
     if reason:
         return ComparisonVerdict.UNDECIDED, _undecided(ratio, evidence, alone), reason
     scope = f"{evidence.scope}: " if evidence.scope else ""
-    further = f"; {BEYOND[evidence.scope]}" if evidence.scope in BEYOND else ""
+    beyond = _OF_HOSTS if evidence.scope in SINGLE and not evidence.single else BEYOND.get(evidence.scope, "")
+    further = f"; {beyond}" if beyond else ""
     if alone is ComparisonVerdict.SAME:
         text = f"{scope}{change_text(ratio, evidence.margin)}, {evidence.within()}, {evidence.context(margin=False)}"
         reason = f"the interval is entirely within the margin{further}"
@@ -242,6 +246,7 @@ def decide(ratio: Ratio, evidence: VerdictEvidence) -> tuple[ComparisonVerdict, 
 
 
 _OF_SESSIONS = f"a claim beyond these sessions needs {FEWEST_SESSIONS} sessions on each side"
+_OF_HOSTS = f"a claim beyond these sessions needs {FEWEST_OF_HOSTS} on each side, of the same hosts"
 BEYOND = {
     Scope.BETWEEN_SESSIONS: _OF_SESSIONS,
     Scope.ONE_SESSION: _OF_SESSIONS,

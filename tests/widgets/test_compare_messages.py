@@ -73,6 +73,31 @@ def test_single_sessions_differ_or_agree() -> None:
     assert verdict_line(row.against[0], found.margin) == MESSAGES["agrees"]
 
 
+def _of_hosts(moments: Sequence[float], before: Sequence[float]) -> tuple[Comparison, ComparisonRow]:
+    """Compare four hosts in two studies of some sessions, each with a factor that its hosts share."""
+    sides: list[list[RunRecord]] = [
+        [
+            run_record(f"{name}{session}{host}", [value * factor * (1 + 0.001 * host * (session + (name == "b"))) for value in STEADY],
+                       host=f"web-{host}")
+            for session, factor in enumerate(factors, 1)
+            for host in range(4)
+        ]
+        for name, factors in (("a", before), ("b", moments))
+    ]  # fmt: skip
+    found = compare(sides, moments={run.summary.id: run.summary.id[:2] for side in sides for run in side})
+    return found, found.rows[0]
+
+
+def test_hosts_of_single_sessions_differ_and_sessions_that_disagree_are_what_is_missing() -> None:
+    found, row = _of_hosts([0.8], [1.0])
+    assert verdict_line(row.against[0], found.margin) == MESSAGES["hosts_differ"]
+    assert explain(found, row, 1).change == MESSAGES["sessions_of_hosts"]
+    found, row = _of_hosts([0.9, 0.8], [1.0, 1.0])
+    assert row.against[0].verdict is ComparisonVerdict.UNDECIDED
+    assert explain(found, row, 1).change == MESSAGES["sessions_would_decide"]
+    assert explain(found, row, 1).sentence == MESSAGES["sessions_lack"]
+
+
 def test_a_descriptive_metric_says_how_to_test_it_or_that_another_is_the_same_number() -> None:
     found = compare([_with_mean_latency("one", STEADY), _with_mean_latency("two", SLOWER)])
     _, latency, busy = (row.against[0] for row in found.rows)

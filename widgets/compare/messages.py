@@ -13,9 +13,11 @@ from app.comparison.verdicts import (
     DIFFERENT,
     EQUIVALENT,
     FEWEST,
+    FEWEST_OF_HOSTS,
     FEWEST_SESSIONS,
     SINGLE,
     ComparisonVerdict,
+    Level,
     Scope,
     insufficient_side,
 )
@@ -241,10 +243,21 @@ _MORE_SESSIONS = (
     "More sessions, not more trials: the trials of a session share its moment. A claim beyond these sessions needs "
     f"{FEWEST_SESSIONS} runs on each side."
 )
+_SESSIONS_OF_HOSTS = (
+    "More sessions, not more hosts: all hosts of a session share its moment. A claim beyond these sessions needs "
+    f"{FEWEST_OF_HOSTS} on each side."
+)
 _WIDER = dict.fromkeys(SINGLE, _MORE_SESSIONS) | {
     Scope.BETWEEN_BLOCKS: "Run the steps interleaved: rounds share the drift of the host, blocks do not.",
 }
 """What widens the claim in a scope."""
+
+
+def _wider(against: RelativeFigure) -> str:
+    """Return what widens the claim; empty if something else would change the verdict first."""
+    if against.level is not Level.HOST:
+        return _WIDER.get(against.scope, "")
+    return _SESSIONS_OF_HOSTS if against.scope in SINGLE and against.verdict in DIFFERENT | EQUIVALENT else ""
 
 
 def _change(comparison: Comparison, row: ComparisonRow, number: int) -> str:
@@ -254,8 +267,8 @@ def _change(comparison: Comparison, row: ComparisonRow, number: int) -> str:
         return f"Repeat {letter} or A with the other's plan and tool version, or compare anyway."
     if against.verdict is ComparisonVerdict.NOT_TESTED:
         return _TO_INCLUDE if against.ground == DESCRIPTIVE else ""
-    if against.scope in _WIDER:
-        return _WIDER[against.scope]
+    if wider := _wider(against):
+        return wider
     if against.low is None and against.verdict in DIFFERENT | EQUIVALENT:
         return ""  # exact
     if against.low is None or against.high is None:
