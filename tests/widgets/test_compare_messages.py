@@ -75,15 +75,14 @@ def test_single_sessions_differ_or_agree() -> None:
 
 def _of_hosts(moments: Sequence[float], before: Sequence[float]) -> tuple[Comparison, ComparisonRow]:
     """Compare four hosts in two studies of some sessions, each with a factor that its hosts share."""
-    sides: list[list[RunRecord]] = [
-        [
-            run_record(f"{name}{session}{host}", [value * factor * (1 + 0.001 * host * (session + (name == "b"))) for value in STEADY],
-                       host=f"web-{host}")
-            for session, factor in enumerate(factors, 1)
-            for host in range(4)
-        ]
-        for name, factors in (("a", before), ("b", moments))
-    ]  # fmt: skip
+    sides: list[list[RunRecord]] = []
+    for name, factors in ("a", before), ("b", moments):
+        sides.append([])
+        for session, factor in enumerate(factors, 1):
+            for host in range(4):
+                own = factor * (1 + 0.001 * host * (session + (name == "b")))
+                values = [value * own for value in STEADY]
+                sides[-1].append(run_record(f"{name}{session}{host}", values, host=f"web-{host}"))
     found = compare(sides, moments={run.summary.id: run.summary.id[:2] for side in sides for run in side})
     return found, found.rows[0]
 
