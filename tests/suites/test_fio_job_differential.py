@@ -94,8 +94,8 @@ def as_fio_reads(text: str, folder: Path) -> tuple[list[str], set[tuple[str, str
 
 
 def _unquoted(name: str, value: str) -> str:
-    """Return a value as it was given: fio quotes descriptions."""
-    return value[1:-1] if name == "description" else value
+    """Return a value as it was given: fio quotes descriptions, with the blanks before them."""
+    return value[1:-1].strip(" \t") if name == "description" else value
 
 
 def as_we_read(sections: tuple[Section, ...]) -> tuple[list[str], set[tuple[str, str]]]:
