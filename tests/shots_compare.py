@@ -6,6 +6,7 @@ from dataclasses import replace
 from PySide6.QtWidgets import QLabel, QWidget
 
 from suites.verdict import Trust
+from tests.app.fleet.measured_studies import measured_study
 from tests.shot_stage import Shot, Stage, opened
 from tests.widgets.library_runs import STEADY, Made, library, record
 from widgets.compare.compare_page import ComparePage
@@ -157,6 +158,17 @@ def _paired_hosts(stage: Stage) -> QWidget:
     )[0]
 
 
+def _studies(sessions: int, factors: dict[tuple[str, int], float]) -> Callable[[Stage], QWidget]:
+    def shot(stage: Stage) -> QWidget:
+        begun = len(stage.workstation.fleet_studies())
+        studies = [
+            measured_study(stage.workstation, begun + at, own, sessions) for at, own in enumerate(({}, factors), 1)
+        ]
+        return _opened(stage, *(f"fleet:{one.id}:c7a" for one in studies))[0]
+
+    return shot
+
+
 def _many(stage: Stage) -> QWidget:
     runs = [
         Made(f"202603{number:02d}-080000-many", [value * (1 + number / 99) for value in STEADY])
@@ -182,6 +194,8 @@ SHOTS: list[Shot] = [
     ("compare-sessions-better", _three_sessions(1.1)),
     ("compare-sessions-same", _three_sessions(1.01)),
     ("compare-paired-hosts", _paired_hosts),
+    ("compare-studies-undecided", _studies(2, {("c7a", 2): 0.8})),
+    ("compare-studies-of-one-session", _studies(1, {("c7a", 1): 0.8})),
     ("compare-27-runs", _many),
     ("compare-undecided", _undecided),
     ("compare-ecdf", _distribution(1)),

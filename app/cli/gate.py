@@ -17,17 +17,8 @@ from app.cli.prompts import TerminalAsker, agrees, with_asker
 from app.cli.runs import measure
 from app.comparison.criteria import ComparisonCriteria
 from app.comparison.estimates import FEWEST_TRIALS
-from app.comparison.gate import (
-    Condition,
-    ConditionAnswer,
-    GateError,
-    GateOutcome,
-    GateResult,
-    answers_of,
-    check_same_suite,
-    parse_conditions,
-    result_of,
-)
+from app.comparison.gate import ConditionAnswer, GateOutcome, GateResult, answers_of, result_of
+from app.comparison.gate_conditions import Condition, GateError, check_same_suite, parse_conditions
 from app.comparison.gate_report import gate_junit, gate_lines, gate_markdown, gate_to_json
 from app.comparison.sides import refuse_copies
 from app.events import State

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from app.cli.common import print_note
 from app.comparison.criteria import ComparisonCriteria
-from app.comparison.gate import GateError, GateResult, answers_of_groups, check_same_suite, parse_conditions
+from app.comparison.gate import GateResult, answers_of_groups
+from app.comparison.gate_conditions import GateError, check_same_suite, parse_conditions
 from app.fleet_study import PREFIX, FleetStudy, HostRunState
 from app.services import Workstation
 from suites.quantities import count_text

@@ -12,16 +12,8 @@ from click.testing import CliRunner, Result
 from app.cli.main import benchwright
 from app.comparison.compare import compare
 from app.comparison.comparison import Comparison
-from app.comparison.gate import (
-    ConditionAnswer,
-    GateError,
-    GateOutcome,
-    GateResult,
-    answers_of,
-    answers_of_groups,
-    parse_conditions,
-    result_of,
-)
+from app.comparison.gate import ConditionAnswer, GateOutcome, GateResult, answers_of, answers_of_groups, result_of
+from app.comparison.gate_conditions import GateError, parse_conditions
 from app.comparison.gate_report import gate_junit, gate_lines, gate_markdown, gate_to_json
 from app.plans.plan import Plan, make_step
 from app.plans.plan_file import write_plan

@@ -161,9 +161,9 @@ class Study:
 
     def prove_nothing_left(self) -> None:
         """Prove that there are no directories, leases and processes on the hosts, and no jobs in the queue."""
+        left = {host: self._leftovers(host) for host in self.hosts}
+        self.until(lambda: not any(left[host] & self._leftovers(host) for host in left), 120)
         for host in self.hosts:
-            left = self._leftovers(host)
-            self.until(lambda: not left & self._leftovers(host), 120)  # noqa: B023 (called here)
             assert list((self.folder / "hosts" / host / "leases").iterdir()) == []
             self.until(lambda: not processes_with(f"HOME={self.hosts[host].home}"), 30)  # noqa: B023 (called here)
         assert self.rows("SELECT count(*) FROM benchwright_queue.procrastinate_jobs") == [(0,)]

@@ -7,7 +7,8 @@ import numpy as np
 
 from app.cli.gate import MOST_RUNS
 from app.comparison.compare import compare
-from app.comparison.gate import Condition, ConditionAnswer, GateOutcome, answers_of, result_of
+from app.comparison.gate import ConditionAnswer, GateOutcome, answers_of, result_of
+from app.comparison.gate_conditions import Condition
 from app.plans.plan import MINIMUM, Policy, Repetition
 from app.plans.repetition import UntilVerdict
 from app.records import RunRecord

@@ -1,59 +1,23 @@
 """benchwright gate on fleet studies: each group against the same group of an earlier study, with their sessions."""
 
 import json
-import random
-from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
 from app.cli.main import benchwright
+from app.comparison.gate import ONCE
 from app.comparison.verdicts import ComparisonVerdict
-from app.events import State
-from app.fleet_study import FleetStudy, HostRun, HostRunState
 from app.ranking.candidates import RankingCriteria
 from app.services import Workstation
 from app.session_text import session_text
-from app.store import host_runs as stored
-from suites.verdict import Trust
+from tests.app.fleet.measured_studies import HOSTS, SESSIONS, measured_study
 from tests.printed_json import errors
-from tests.widgets.fleet_studies import begin, fleet_plan
-from tests.widgets.library_runs import Made, record
 
-SESSIONS, TRIALS, HOSTS = 2, 6, 4
-IOPS = {"c7i": 4e5, "c7a": 4.5e5}
 STEP = "disk random read"
 CONDITION = "iops worse by 5 %"
-
-
-def measured_study(workstation: Workstation, day: int, factors: Mapping[tuple[str, int], float]) -> FleetStudy:
-    """Store a study of two groups whose figures are those of IOPS, times `factors` by group and session."""
-    plan = fleet_plan(3 * HOSTS, SESSIONS, TRIALS)
-    plan = replace(plan, hosts=tuple(host for host in plan.hosts if host.group in IOPS))
-    study, chance = begin(workstation, plan), random.Random(day)
-    every = workstation.host_runs(study.id)
-    with workstation._store.database.writing() as connection:
-        for one in every:
-            stored.write(connection, study.id, replace(one, due=study.created))
-    for one in every:
-        usual = IOPS[one.group] * factors.get((one.group, one.session), 1.0)
-        values = [usual * chance.gauss(1.0, 0.005) for _ in range(TRIALS)]
-        _measure(workstation, study, one, Made(f"202601{day:02}-{one.session:02}0000-{one.number:04x}", values))
-    return workstation.fleet_study(study.id)
-
-
-def _measure(workstation: Workstation, study: FleetStudy, one: HostRun, made: Made) -> None:
-    store, number = workstation._store, one.number
-    (started,) = store.start_host_runs(
-        study, lambda waiting, _under_way, _plan: [each for each in waiting if each.number == number], "desk"
-    )
-    set_up = store.set_run_of_host_run(study.id, started, made.run_id)
-    made = replace(made, name="volume check", host=one.host, samples=2, trust=Trust.VALID, state=State.DONE)
-    record(workstation, made)
-    store.settle_host_run(study.id, set_up, HostRunState.DONE, reason="")
 
 
 @pytest.fixture(scope="module")
@@ -154,6 +118,18 @@ def test_moments_are_known_without_the_study(tmp_path: Path) -> None:
             workstation.delete_fleet_study(study.id)
         again = workstation.compare(sides).rows[0].against[0]
         assert (again.low, again.sessions) == (figure.low, (2, 2))
+
+
+def test_a_regression_in_the_only_session_is_not_confirmed(tmp_path: Path) -> None:
+    library = tmp_path / "runs.sqlite3"
+    with closing(Workstation(library, tmp_path / "hosts.toml")) as workstation:
+        before = measured_study(workstation, 11, {})
+        once = measured_study(workstation, 12, {("c7a", 1): 0.8}, sessions=1)
+    for condition in (CONDITION, "iops < 440k"):
+        given = ["--run", f"fleet:{once.id}", "--against", f"fleet:{before.id}", "--fail-if", condition]
+        found = CliRunner().invoke(benchwright, ["--store", str(library), "gate", *given])
+        assert found.exit_code == 3, found.output
+        assert ONCE in found.output
 
 
 def test_a_goal_is_answered_by_hosts_and_the_sessions_that_they_share(tmp_path: Path) -> None:
