@@ -176,8 +176,9 @@ def print_comparison(
         click.echo("")
     for line in closing_lines(comparison):
         click.echo(plain(line))
-    compared = [one for row in comparison.rows if not row.of_duets for one in row.against if one.sessions is None]
-    if selectors and any(one.verdict in UNSETTLED for one in compared):
+    compared = [one for row in comparison.rows if not row.of_duets for one in row.against]
+    unsettled = [one for one in compared if one.verdict in UNSETTLED]
+    if selectors and unsettled and not any(one.sessions for one in unsettled):  # no sample size has their error
         sides = shlex.join(selectors)
         click.echo(plain(f"How many hosts, sessions and trials settle it: benchwright sample-size {sides}"))
 

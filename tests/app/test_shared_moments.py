@@ -158,5 +158,7 @@ def test_the_verdict_names_the_sessions_that_would_decide() -> None:
     assert "2 against 3 sessions" in text
     level, counts, _ = evidence.deciding(ratio)
     assert (level, counts) == (Level.SESSION, (2, 3))
+    calm = replace(evidence, moments=replace(moments, squared=0.0001**2))
+    assert calm.deciding(ratio)[0] is Level.HOST
     few = replace(evidence, counts=(2, 2))
     assert few.deciding(ratio)[0] is Level.HOST

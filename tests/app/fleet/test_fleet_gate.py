@@ -91,6 +91,10 @@ def test_groups_of_two_studies_have_the_error_of_the_moments_that_hosts_share(
             figure = workstation.compare(selectors).rows[0].against[0]
             assert figure.verdict is ComparisonVerdict.UNDECIDED, selectors
             assert figure.sessions == (2, 2)
+            assert "drift" not in {one.id for one in figure.caveats}
+        found = CliRunner().invoke(benchwright, ["--store", str(path), "compare", *sides[0]])
+        assert found.exit_code == 0
+        assert "sample-size" not in found.output
         with workstation.redacted([before, once]) as copy:
             assert copy.workstation.compare(copy.runs).rows[0].against[0].low == figure.low
         same = workstation.compare([before, before.replace("c7a", "c7i")]).rows[0].against[0]
@@ -110,6 +114,8 @@ def test_moments_are_known_without_the_study(tmp_path: Path) -> None:
         figure = workstation.compare(sides).rows[0].against[0]
         ranking = workstation.rank(sides, RankingCriteria({"iops": 1.0}))
         assert {one.group for one in ranking.ranked} == {1}  # no rank is separate, as compare() says
+        run = workstation.sessions_of_groups(f"fleet:{once.id}:c7a")["c7a"][SESSIONS].split(",")[0]
+        assert len(workstation.sessions_of(run)) == SESSIONS  # of its host
         session = workstation.load(sides[1].split(",")[-1]).summary.session
         assert session is not None
         assert (session.series, session.number) == (once.id, SESSIONS)
