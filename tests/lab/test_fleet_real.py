@@ -39,5 +39,7 @@ def test_every_host_run_is_done_once(workstation: Workstation, start_machine: St
     records = [workstation.load(one.run) for one in found]
     assert len(records) == len(workstation.runs()) == 6
     assert all(record.plan.hosts == (one.host,) for record, one in zip(records, found, strict=True))
+    sessions = [record.summary.session for record in records]
+    assert [one and (one.series, one.number) for one in sessions] == [(study.id, one.session) for one in found]
     board = workstation.fleet_board(study.id)
     assert [len(row.values) for row in board.rows] == [2] * 3
