@@ -100,6 +100,14 @@ class Server:
             self._process.wait(30)
         shutil.rmtree(self.folder)
 
+    def processor_seconds(self) -> float:
+        """Return the processor time that the server has taken, also in processes that ended."""
+        assert self._process is not None
+        own = self._process.pid
+        below = Path(f"/proc/{own}/task/{own}/children").read_text().split()
+        ticks = sum(sum(_times(pid)[:2]) for pid in below) + sum(_times(own))
+        return ticks / os.sysconf("SC_CLK_TCK")
+
     def url(self, database: str = "postgres", user: str = OWNER) -> str:
         """Return the URL of a database."""
         return f"postgresql+psycopg://{user}@127.0.0.1:{self.port}/{database}"
@@ -149,6 +157,13 @@ class Server:
         if self._account is not None:
             own |= {"user": self._account.pw_uid, "group": self._account.pw_gid, "extra_groups": []}
         return own
+
+
+def _times(pid: int | str) -> list[int]:
+    """Return the ticks of a process in user and kernel mode, and those of its children that ended."""
+    with suppress(FileNotFoundError):
+        return [int(word) for word in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:15]]
+    return [0, 0, 0, 0]  # its parent has its time by now
 
 
 def _runs(pid: str) -> bool:

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import (
     QAbstractSpinBox,
     QCheckBox,
     QComboBox,
+    QHeaderView,
     QLabel,
     QPushButton,
     QRadioButton,
@@ -24,6 +25,9 @@ ROLES = frozenset({QAccessible.Role.NoRole, QAccessible.Role.Client})
 
 ROUNDING = 2
 """Pixels by which a text may exceed its widget: the metrics of fonts are rounded."""
+
+PADDING = 8
+"""Pixels at each side of the title of a column, as in window.qss."""
 
 
 def problems_of(widget: QWidget) -> list[str]:
@@ -45,10 +49,22 @@ def _problems(one: QWidget, window: QWidget) -> Iterator[str]:
         yield f"“{text[:50]}” is cut"
     if isinstance(one, QLabel) and one.wordWrap() and one.heightForWidth(one.width()) > one.height() + ROUNDING:
         yield f"“{one.text()[:50]}” has lines that are cut"
+    if isinstance(one, QHeaderView) and one.orientation() is Qt.Orientation.Horizontal:
+        yield from _cut_titles(one)
     area = QRect(one.mapTo(window, QPoint()), one.size())
     seen = one is not window and not one.visibleRegion().isEmpty()
     if seen and not _scrolled(one, window) and not window.rect().contains(area):
         yield f"is in part outside the window: {area}"
+
+
+def _cut_titles(head: QHeaderView) -> Iterator[str]:
+    for number in range(head.count()):
+        title = str(head.model().headerData(number, Qt.Orientation.Horizontal) or "")
+        if (
+            not head.isSectionHidden(number)
+            and _needed(head, title) > head.sectionSize(number) - 2 * PADDING + ROUNDING
+        ):
+            yield f"the title “{title}” is cut"
 
 
 def _plot_problems(one: QWidget, found: QAccessibleInterface) -> Iterator[str]:

@@ -1,52 +1,30 @@
-"""A library in PostgreSQL: many writers, lost connections, a killed server, roles, copies, and no password anywhere."""
+"""A library in PostgreSQL: many writers, old formats, roles, and no password anywhere."""
 
-import os
-import select
-import signal
 import socket
-import sqlite3
-import subprocess
-import sys
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from urllib.parse import quote
 
-import psycopg
 import pytest
 
-from app.events import (
-    FindingRaised,
-    OutputRead,
-    RunEnded,
-    RunStarted,
-    SampleRead,
-    State,
-    TrialStarted,
-)
+from app.events import State
 from app.fleet_study import HostRunState
 from app.library_location import LocationError, ServerUrl, location_of
 from app.services import Workstation
 from app.store import ownership, schema
 from app.store.errors import ReadOnlyError, StoreBusyError, StoreError, StoreLostError
-from app.store.library_merge import Merged
-from app.store.recorder import Recorder
-from app.store.retention import Deleted
 from app.store.roles import ROLES_SQL
-from app.store.run_transfer import Exported
-from app.store.server_errors import translated
 from app.store.store import Store
-from suites.vocab import Sample
 from tests.app import run_events
 from tests.app.fleet import studies
-from tests.app.stores import RUN, execute, library_on, opened, postgresql, record, url
+from tests.app.server_faults import as_role, begun
+from tests.app.stores import RUN, execute, opened, postgresql, record, url
 from tests.app.stores import store_on_server as store
-from tests.app.test_store_crash import SCRIPT
 from tests.messages import messages
 from tests.postgresql import OWNER, Server, programs
 from tests.program import benchwright
@@ -56,15 +34,6 @@ __all__ = ["postgresql", "store", "url"]  # fixtures
 MESSAGES = messages("app-store", "test_postgresql")
 
 pytestmark = pytest.mark.skipif(programs() is None, reason="PostgreSQL is not installed")
-
-
-@contextmanager
-def own_server(*, durable: bool) -> Iterator[Server]:
-    server = Server(durable=durable)
-    try:
-        yield server
-    finally:
-        server.close()
 
 
 # Location
@@ -296,19 +265,6 @@ def test_recorders_write_side_by_side_with_a_long_copy(store: Store, url: Server
         assert other.load(RUN).summary.state is State.DONE
 
 
-@contextmanager
-def as_role(server: Server, url: ServerUrl, options: str = "") -> Iterator[tuple[str, Store]]:
-    """Give a role of its own with the rights of the owner, and its library."""
-    role = f"r{url.url.rpartition('/')[2]}"
-    server.execute(f"CREATE ROLE {role} LOGIN {options} IN ROLE {OWNER}")
-    found = Store(location_of(url.url.replace(f"//{OWNER}@", f"//{role}@")))
-    try:
-        yield role, found
-    finally:
-        found.close()
-        server.execute(f"DROP ROLE {role}")
-
-
 def test_recorders_keep_no_connection(postgresql: Server, url: ServerUrl, store: Store) -> None:
     store.runs()
     with as_role(postgresql, url, "CONNECTION LIMIT 1") as (_, own):
@@ -328,252 +284,6 @@ def test_a_statement_that_the_server_cancels_is_repeated(postgresql: Server, url
         with store.database.writing(), pytest.raises(StoreBusyError, match="statement timeout"):
             own.unpin("nightly")
         record(own, RUN, run_events.run_events(RUN))
-
-
-# Lost connections
-
-
-def test_a_run_outlasts_a_server_that_is_read_only_for_a_while(
-    postgresql: Server, url: ServerUrl, store: Store
-) -> None:
-    store.runs()
-    with as_role(postgresql, url) as (role, own), own.recorder(RUN) as recorder:
-
-        def set_read_only(setting: str) -> None:
-            postgresql.execute(f"ALTER ROLE {role} {setting}")
-            postgresql.execute(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '{role}'")
-
-        begin, *events = run_events.run_events(RUN)
-        recorder.record(begin)
-        set_read_only("SET default_transaction_read_only = on")
-        for event in events:
-            recorder.defer(event)
-        with pytest.raises(StoreLostError, match="read-only"):
-            recorder.flush()
-        set_read_only("RESET default_transaction_read_only")
-        recorder.flush()
-    assert store.load(RUN).summary.state is State.DONE
-
-
-@pytest.mark.parametrize("code", ["08006", "25006", "25P03", "25P04", "53300", "57P01"])
-def test_a_connection_that_the_server_ends_is_lost(code: str) -> None:
-    assert isinstance(
-        translated(psycopg.errors.lookup(code)("ended"), ServerUrl("postgresql://db/bench")), StoreLostError
-    )
-
-
-def begun(store: Store) -> None:
-    """Record the beginning of a run whose process has ended."""
-    recorder = store.recorder(RUN)
-    recorder.record(RunStarted(RUN, run_events.plan(), "2026-11-20T14:15:30+00:00"))
-    recorder.close()
-
-
-class Proxy:
-    """A network between a client and the server that can be cut, also in the middle of a commit."""
-
-    def __init__(self, port: int) -> None:
-        self._target = port
-        self._listening = socket.create_server(("127.0.0.1", 0))
-        self.port = self._listening.getsockname()[1]
-        self.cut = threading.Event()
-        self.cut_at_commit = threading.Event()
-        self.swallow_commit = threading.Event()
-        self._threads = [threading.Thread(target=self._accept)]
-        self._threads[0].start()
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                client, _ = self._listening.accept()
-            except OSError:
-                return
-            if self.cut.is_set():
-                client.close()
-                continue
-            server = socket.create_connection(("127.0.0.1", self._target))
-            thread = threading.Thread(target=self._forward, args=(client, server))
-            self._threads.append(thread)
-            thread.start()
-
-    def _forward(self, client: socket.socket, server: socket.socket) -> None:
-        with client, server:
-            while True:
-                ready, _, _ = select.select([client, server], [], [], 0.05)
-                if self.cut.is_set():
-                    return
-                for one in ready:
-                    try:
-                        data = one.recv(2**16)
-                    except OSError:
-                        return
-                    if not data:
-                        return
-                    commits = one is client and b"COMMIT\0" in data
-                    if commits and self.swallow_commit.is_set():
-                        self.cut.set()
-                        return
-                    (server if one is client else client).sendall(data)
-                    if commits and self.cut_at_commit.is_set():
-                        server.recv(2**16)  # committed; the client does not hear of it
-                        self.cut.set()
-                        return
-
-    def close(self) -> None:
-        self.cut.set()
-        self._listening.shutdown(socket.SHUT_RDWR)
-        self._listening.close()
-        for thread in self._threads:
-            thread.join()
-
-
-@pytest.fixture
-def proxy(postgresql: Server) -> Iterator[Proxy]:
-    made = Proxy(postgresql.port)
-    yield made
-    made.close()
-
-
-def numbered(recorder: Recorder, first: int, last: int) -> None:
-    """Record samples and output that show which of them are stored, once or twice."""
-    for index in range(first, last):
-        recorder.record(SampleRead(1, Sample(float(index), run_events.IOPS, float(index))))
-        recorder.record(OutputRead(1, "stdout", b"%08d" % index))
-
-
-def check_numbered(store: Store, count: int) -> None:
-    (samples,) = store.samples(RUN).values()
-    assert [sample.value for sample in samples] == [float(index) for index in range(count)]
-    assert store.output(RUN, 1)["stdout"] == b"".join(b"%08d" % index for index in range(count))
-
-
-@pytest.mark.parametrize("lost_part", ["answer", "commit", "all"])
-def test_a_cut_during_a_commit_stores_its_events_once(
-    proxy: Proxy, url: ServerUrl, store: Store, lost_part: str
-) -> None:
-    cut = {"answer": proxy.cut_at_commit, "commit": proxy.swallow_commit, "all": proxy.cut}[lost_part]
-    through = location_of(url.url.replace(url.url.split("@")[1].split("/")[0], f"127.0.0.1:{proxy.port}"))
-    for other in opened(through):
-        with other.recorder(RUN) as recorder:
-            recorder.patience = 0.0
-            recorder.record(RunStarted(RUN, run_events.plan(), "2026-11-20T14:15:30+00:00"))
-            recorder.record(TrialStarted(run_events.trial(1), None))
-            numbered(recorder, 0, 100)
-            cut.set()
-            with pytest.raises(StoreLostError) as lost:
-                recorder.record(FindingRaised(run_events.FINDING))
-            assert (MESSAGES["outcome_unknown"] in str(lost.value)) is (lost_part != "all")
-            assert MESSAGES["rest_in_memory"] in str(lost.value)
-            assert f"127.0.0.1:{proxy.port}" in str(lost.value)
-            numbered_deferred(recorder, 100, 150)
-            with pytest.raises(StoreLostError):
-                recorder.flush()
-            cut.clear()
-            proxy.cut.clear()
-            recorder.flush()
-            recorder.record(RunEnded(RUN, State.DONE))
-            recorder.verify()
-        check_numbered(store, 150)
-        assert [finding.id for finding in store.load(RUN).findings] == [run_events.FINDING.id]
-
-
-def numbered_deferred(recorder: Recorder, first: int, last: int) -> None:
-    for index in range(first, last):
-        recorder.defer(SampleRead(1, Sample(float(index), run_events.IOPS, float(index))))
-        recorder.defer(OutputRead(1, "stdout", b"%08d" % index))
-
-
-def test_a_run_that_ends_while_the_server_is_gone_is_saved_to_a_file(
-    proxy: Proxy, url: ServerUrl, tmp_path: Path
-) -> None:
-    through = location_of(url.url.replace(url.url.split("@")[1].split("/")[0], f"127.0.0.1:{proxy.port}"))
-    for other in opened(through):
-        with other.recorder(RUN) as recorder:
-            recorder.patience = 0.0
-            recorder.record(RunStarted(RUN, run_events.plan(), "2026-11-20T14:15:30+00:00"))
-            recorder.record(TrialStarted(run_events.trial(1), None))
-            numbered(recorder, 0, 100)
-            recorder.flush()
-            proxy.cut.set()
-            with pytest.raises(StoreLostError):
-                recorder.record(RunEnded(RUN, State.PARTIAL, "stopped"))
-            missing = recorder.save_as(tmp_path / "saved.sqlite3")
-            assert MESSAGES["others_stay"] in missing
-    saved = Store(tmp_path / "saved.sqlite3")
-    check_numbered(saved, 100)
-    assert saved.load(RUN).reason == "stopped"
-    saved.close()
-
-
-def test_a_killed_server_loses_nothing_acknowledged_and_the_run_goes_on() -> None:
-    with own_server(durable=True) as server:
-        server.make_template()
-        url = server.library()
-        acknowledged: list[int] = []
-        for store in opened(url):
-            with store.recorder(RUN) as recorder:
-                recorder.patience = 0.0
-                recorder.record(RunStarted(RUN, run_events.plan(), "2026-11-20T14:15:30+00:00"))
-                recorder.record(TrialStarted(run_events.trial(1), None))
-                index = failures = 0
-                for crash in range(2):
-                    killer = threading.Timer(0.2 + 0.13 * crash, server.kill)
-                    killer.start()
-                    while True:
-                        numbered_deferred(recorder, index, index + 20)
-                        recorder.defer(FindingRaised(replace(run_events.FINDING, id=str(index))))
-                        index += 20
-                        try:
-                            recorder.flush()
-                        except StoreLostError:
-                            failures += 1
-                            break
-                        acknowledged.append(index - 20)
-                    killer.join()
-                    server.start()
-                    # What was acknowledged is there before the recorder writes again.
-                    stored = {int(finding.id) for finding in store.load(RUN).findings}
-                    assert set(acknowledged) <= stored
-                    recorder.flush()
-                assert failures == 2
-                recorder.record(RunEnded(RUN, State.DONE))
-                recorder.verify()
-            check_numbered(store, index)
-            assert [int(finding.id) for finding in store.load(RUN).findings] == list(range(0, index, 20))
-
-
-def test_two_processes_record_at_once_and_a_killed_one_loses_nothing_acknowledged(store: Store, url: ServerUrl) -> None:
-    names = [f"20261120-141530-{letter * 4}" for letter in "abc"]
-    folders = os.pathsep.join([str(SCRIPT.parent), os.environ.get("PYTHONPATH", "")])
-    environment = os.environ | {"PYTHONPATH": folders}
-    processes = [
-        subprocess.Popen(
-            [sys.executable, str(SCRIPT), str(url), name, str(count)],
-            stdout=subprocess.PIPE, text=True, env=environment,
-        )
-        for name, count in zip(names, (30, 30, 0), strict=True)
-    ]  # fmt: skip
-    *finite, endless = processes
-    for process in finite:
-        process.communicate(timeout=120)
-        assert process.returncode == 0
-    assert store.mark_interrupted() == []
-    with pytest.raises(StoreError, match="in progress"):
-        store.delete(names[2])
-    endless.send_signal(signal.SIGKILL)
-    assert endless.stdout is not None
-    lines = [line.split() for line in endless.stdout.read().splitlines(keepends=True) if line.endswith("\n")]
-    endless.wait()
-    endless.stdout.close()
-    assert store.mark_interrupted() == [names[2]]
-    for name in names[:2]:
-        (samples,) = store.samples(name).values()
-        assert [sample.value for sample in samples] == [float(index) for index in range(1500)]
-    findings = {int(number) for word, number in lines if word == "finding"}
-    assert findings <= {int(finding.id) for finding in store.load(names[2]).findings}
-    (samples,) = store.samples(names[2]).values()
-    last = max(float(number) for word, number in lines if word == "clock")
-    assert last - samples[-1].time < 2.0  # a busy computer doubles the second between writes
 
 
 # Formats
@@ -614,34 +324,6 @@ def test_a_writer_runs_fleet_studies(postgresql: Server, url: ServerUrl, store: 
         (one, _) = writer.start_host_runs(study, lambda waiting, _under_way, _plan: list(waiting), "desk")
         writer.settle_host_run(study.id, one, HostRunState.DONE, reason="")
     assert store.find_fleet_study(study.id).counts == {HostRunState.DONE: 1, HostRunState.RUNNING: 1}
-
-
-# Transfers
-
-
-def test_runs_are_merged_exported_and_deleted_as_in_a_file(url: ServerUrl, store: Store, tmp_path: Path) -> None:
-    path, out = tmp_path / "first.sqlite3", tmp_path / "out.sqlite3"
-    runs = library_of(path, 4)
-    merged = benchwright("--store", str(url), "library", "merge", path)
-    assert (merged.status, "Merged 4 runs" in merged.out) == (0, True), merged.err
-    *_, written = store.export_runs(runs[1:3], out)
-    assert written.whole
-    for exported in opened(out):
-        assert {row.id for row in exported.runs()} == set(runs[1:3])
-        assert exported.samples(runs[1]) == store.samples(runs[1])
-    with closing(Workstation(url, tmp_path / "hosts.toml")) as workstation:
-        with workstation.redacted([runs[2]]) as source:
-            report = source.workstation.export_html(source.runs, tmp_path / "report.html", redacted=True)
-        assert "web-1" not in report.read_text(encoding="utf-8")
-        assert [row.id for row in workstation.matching("rw=randread -tag:old")[1]] == [row.id for row in store.runs()]
-    *_, deleted = store.delete_runs(runs)
-    assert (set(deleted.runs), {run for run, _ in deleted.refused}) == (set(runs[2:]), set(runs[:2]))
-    assert "their space is reused" in deleted.text
-    tables = ("series", "packed_samples", "sample_times", "output", "facts")
-    for table in tables:
-        key = "run_id" if table != "packed_samples" else "(SELECT run_id FROM series WHERE series.id = series)"
-        ((left,),) = execute(store, f"SELECT count(*) FROM {table} WHERE {key} NOT IN (SELECT id FROM runs)")
-        assert left == 0
 
 
 # Roles
@@ -709,182 +391,3 @@ def test_a_role_that_may_not_read_is_told_what_to_grant(postgresql: Server, url:
     with pytest.raises(StoreLostError, match="permission denied for database") as refused:
         Store(location_of(own)).runs()
     assert "GRANT CONNECT" in refused.value.remedy
-
-
-# Copies
-
-
-def library_of(path: Path, count: int) -> list[str]:
-    """Make a library file with runs, a note, a lock and a baseline; return the runs."""
-    store = Store(path)
-    runs = [f"202611{day:02}-141530-k3f9" for day in range(1, count + 1)]
-    for number, run in enumerate(runs):
-        record(
-            store,
-            run,
-            run_events.run_events(run, [1000.0 + number, 1010.5], started=f"2026-11-{number + 1:02}T14:15:30+00:00"),
-        )
-    store.lock(runs[:1], "kept")
-    store.pin("nightly", [(runs[0], ""), (runs[1], "")])
-    store.save_search("mine", "host:web-1")
-    store.close()
-    return runs
-
-
-def test_a_library_is_copied_to_the_server_and_back_whole(url: ServerUrl, tmp_path: Path) -> None:
-    first, back = tmp_path / "first.sqlite3", tmp_path / "back.sqlite3"
-    runs = library_of(first, 5)
-    one = benchwright("store", "copy", str(first), str(url), runs[3])
-    assert (one.status, "Copied 1 run" in one.out) == (0, True)
-    whole = benchwright("store", "copy", str(first), str(url))
-    assert (whole.status, MESSAGES["four_copied"] in whole.out) == (0, True), whole.out + whole.err
-    again = benchwright("store", "copy", str(first), str(url))
-    assert (again.status, MESSAGES["none_copied"] in again.out) == (0, True)
-    done = benchwright("store", "copy", str(url), str(back))
-    assert done.status == 0, done.err
-    old, new = Store(first), Store(back)
-    for run in runs:
-        assert new.load(run) == old.load(run)
-        assert new.samples(run) == old.samples(run)
-        assert new.telemetry(run) == old.telemetry(run)
-        assert new.output(run, 1) == old.output(run, 1)
-    assert [(b.name, b.version, b.parts) for b in new.baselines()] == [
-        (b.name, b.version, b.parts) for b in old.baselines()
-    ]
-    assert new.kept() == old.kept()
-    old.close()
-    new.close()
-
-
-def test_a_copy_that_differs_is_named_and_left(url: ServerUrl, store: Store, tmp_path: Path) -> None:
-    path = tmp_path / "first.sqlite3"
-    runs = library_of(path, 3)
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("UPDATE findings SET title = 'bad' || char(0) || 'text'")  # PostgreSQL stores no NUL
-    assert benchwright("store", "copy", str(path), str(url)).status == 0
-    assert {finding.title for finding in store.load(runs[0]).findings} == {"bad\ufffdtext"}
-    execute(store, "UPDATE output SET data = 'changed' WHERE run_id = ?", runs[1])
-    done = benchwright("store", "copy", str(path), str(url))
-    assert done.status == 1
-    assert f"{runs[1]}: The run {runs[1]} of this library differs" in done.out
-
-
-def test_two_copies_at_once_bring_each_run_once(url: ServerUrl, store: Store, tmp_path: Path) -> None:
-    path = tmp_path / "first.sqlite3"
-    runs = library_of(path, 12)
-
-    def copy(number: int) -> Merged:
-        with closing(Workstation(tmp_path / f"own{number}.sqlite3", tmp_path / "hosts.toml")) as workstation:
-            *_, last = workstation.copy_library(path, url)
-            return last
-
-    with ThreadPoolExecutor(3) as pool:
-        found = list(pool.map(copy, range(3)))
-    assert [one.text for one in found if not one.whole] == []
-    assert sorted(run for one in found for run in one.runs.runs) == runs
-    assert {row.id for row in store.runs()} == set(runs)
-
-
-def test_an_interrupted_copy_leaves_whole_runs_and_goes_on(url: ServerUrl, store: Store, tmp_path: Path) -> None:
-    path = tmp_path / "first.sqlite3"
-    runs = library_of(path, 6)
-    with closing(Workstation(tmp_path / "own.sqlite3", tmp_path / "hosts.toml")) as workstation:
-        copying = workstation.copy_library(path, url)
-        while next(copying).done < 3:
-            pass
-        copying.close()
-        assert 3 <= len(store.runs()) < 6
-        *_, last = workstation.copy_library(path, url)
-        assert last.whole
-        assert {row.id for row in store.runs()} == set(runs)
-
-
-@pytest.mark.quick(2)
-@pytest.mark.parametrize(
-    "cut",
-    [
-        "target",
-        pytest.param("source of a file", marks=pytest.mark.slow),
-        "source of a server",
-        "source of an export",
-        "deletion",
-    ],
-)
-def test_a_cut_ends_a_transfer_at_once_and_names_the_lost_side(
-    postgresql: Server, proxy: Proxy, url: ServerUrl, tmp_path: Path, cut: str
-) -> None:
-    path, out = tmp_path / "first.sqlite3", tmp_path / "out.sqlite3"
-    runs = library_of(path, 6)
-    through = location_of(url.url.replace(f":{postgresql.port}/", f":{proxy.port}/"))
-    with (
-        closing(Workstation(tmp_path / "own.sqlite3", tmp_path / "hosts.toml")) as workstation,
-        library_on(postgresql) as other,
-    ):
-        if cut != "target":
-            assert list(workstation.copy_library(path, url))[-1].whole
-        with closing(Workstation(through, tmp_path / "hosts.toml")) as cut_off:
-            works: dict[str, Callable[[], Iterator[Merged | Exported | Deleted]]] = {
-                "target": lambda: workstation.copy_library(path, through),
-                "source of a file": lambda: workstation.copy_library(through, out),
-                "source of a server": lambda: workstation.copy_library(through, other),
-                "source of an export": lambda: cut_off.export_library(runs, out),
-                "deletion": lambda: cut_off.delete_runs(runs),
-            }
-            reached: list[int] = []
-
-            def transfer() -> None:
-                for part in works[cut]():
-                    reached.append(part.done)
-                    if part.done == 2:
-                        proxy.cut.set()
-
-            with pytest.raises(StoreLostError, match=f"127.0.0.1:{proxy.port}") as lost:
-                transfer()
-            assert "\n" not in str(lost.value)
-            assert max(reached) < 6
-            assert cut != "source of an export" or not out.exists()
-            proxy.cut.clear()
-            *_, last = works[cut]()
-            assert last.done == len(runs)
-
-
-def test_several_judge_a_library_again_at_once_as_one_does(postgresql: Server, url: ServerUrl, tmp_path: Path) -> None:
-    """Whatever the isolation that the database has by default: each waits for the lock, then reads."""
-    path = tmp_path / "first.sqlite3"
-    runs = library_of(path, 4)
-    with closing(Workstation(tmp_path / "own.sqlite3", tmp_path / "hosts.toml")) as workstation:
-        assert list(workstation.copy_library(path, url))[-1].whole
-    name = url.url.rpartition("/")[2]
-    postgresql.execute(f"ALTER DATABASE {name} SET default_transaction_isolation = 'repeatable read'")
-
-    def judge(location: Path | ServerUrl) -> list[str]:
-        with closing(Workstation(location, tmp_path / "hosts.toml")) as workstation:
-            return [one.problem for one in workstation.rejudge(every=True)]
-
-    with ThreadPoolExecutor(4) as pool:
-        assert list(pool.map(judge, [url] * 4)) == [[""] * 4] * 4
-    assert judge(path) == [""] * 4
-    for alone in opened(path):
-        for shared in opened(url):
-            for table in ("verdicts", "earlier_verdicts", "findings", "recalls"):
-                count = f"SELECT count(*) FROM {table}"
-                assert execute(shared, count) == execute(alone, count), table
-            assert shared.missing_evidence(runs) == {}
-
-
-def test_pg_dump_and_pg_restore_keep_the_library(
-    postgresql: Server, url: ServerUrl, store: Store, tmp_path: Path
-) -> None:
-    record(store, RUN, run_events.run_events(RUN))
-    found = programs()
-    assert found is not None
-    dump = tmp_path / "library.dump"
-    schemas = ["--schema=benchwright", "--schema=results"]
-    subprocess.run([found / "pg_dump", "--format=custom", *schemas, f"--file={dump}", url.for_libpq], check=True)
-    postgresql.execute("CREATE DATABASE restored")
-    into = postgresql.url("restored").replace("+psycopg", "")
-    subprocess.run([found / "pg_restore", f"--dbname={into}", dump], check=True)
-    for restored in opened(location_of(postgresql.url("restored"))):
-        assert restored.load(RUN) == store.load(RUN)
-        assert restored.pin("after", [(RUN, "")]) == 1
-    postgresql.execute("DROP DATABASE restored WITH (FORCE)")

@@ -15,6 +15,7 @@ from tests.perf import (
     first_window,
     fleet,
     fleet_study,
+    fleet_workers,
     known_limits,
     known_shapes,
     library_20000,
@@ -36,8 +37,9 @@ BENCHMARKS: dict[str, Callable[[], list[Outcome]]] = {
     "first-window": first_window.run,
     "line-to-point": line_to_point.run,
     "live-plot": live_plot.run,
-    "fleet": lambda: [*fleet.run(), *fleet_study.run()],
+    "fleet": lambda: [*fleet.run(), *fleet_study.run(), *fleet_workers.run()],
     "fleet-study": fleet_study.run,
+    "fleet-workers": fleet_workers.run,
     "statistics": statistics_quality.run,
     "comparison": comparison.run,
     "library-20000": library_20000.run,
@@ -46,7 +48,7 @@ BENCHMARKS: dict[str, Callable[[], list[Outcome]]] = {
     "truth": known_limits.outcomes,
     "shapes": known_shapes.outcomes,
 }
-PARTS = {"fleet-study"}
+PARTS = {"fleet-study", "fleet-workers"}
 """Those that another one contains."""
 
 EARLIER_NAMES = {"observer-beside": "telemetry-cost", "stories": "pitfalls", "known-limits": "truth"}

@@ -1,6 +1,6 @@
 """A study of many hosts: time, processor and memory, beside pssh and ansible running the same bare command there.
 
-The command is ``sleep 1``: what the hosts do is nothing, and what is measured is the program that reaches them. A
+The command is ``sleep``: what the hosts do is nothing, and what is measured is the program that reaches them. A
 study also reads facts, watches each host and stores everything. The simulation is of the scheduler alone.
 """
 
@@ -10,9 +10,9 @@ import resource
 import shutil
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -30,8 +30,11 @@ from tests.perf.host import make_keys, move_home
 from tests.perf.outcome import Met, Outcome
 
 SIZES = (10, 50, 100)
-AT_ONCE = 16
-COMMAND = "sleep 1"
+FEWER, AT_ONCE = 50, 16
+COMMAND = "sleep {}"
+SHORT, LONG = 1, 21
+"""Seconds of a trial; the difference is what each further second takes."""
+
 LEAST_PRIORITY, LEAST_SHARES = 19, 2
 STALL, WORK, LIVE_WORK = 0.25, 0.1, 0.3
 """Seconds for which the window may be away from its events, and processor seconds that it may work at a time; when the
@@ -46,7 +49,7 @@ def run() -> list[Outcome]:
     """Return what each number of hosts takes, the growth, and the simulation."""
     found = {size: _size(size) for size in SIZES}
     lines = [line for size in SIZES for line in _lines(size, found[size])]
-    return [*lines, *_growth(found), *_window(max(SIZES)), *_simulation()]
+    return [*lines, *_growth(found), _further(found[FEWER]["benchwright"]), *_window(max(SIZES)), *_simulation()]
 
 
 def _window(count: int) -> list[Outcome]:
@@ -54,7 +57,7 @@ def _window(count: int) -> list[Outcome]:
 
     A stall has what the window's other threads take, which carry the host-runs.
     """
-    with _hosts(count) as folder:
+    with lab_hosts(count) as folder:
         words = [sys.executable, "-m", "tests.perf.fleet_window", str(folder), str(count)]
         control = [sys.executable, "-S", "-E", "-c", IDLE]
         with subprocess.Popen(control, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as idle:
@@ -75,13 +78,26 @@ def _window_line(what: str, value: float, aim: float) -> Outcome:
     return Outcome(what, f"{value:.3f} s", "", f"under {aim:g} s", Met.MET if value < aim else Met.MISSED)
 
 
+def _further(short: Found) -> Outcome:
+    """Return the processor time of each further second of a host-run."""
+    with lab_hosts(FEWER) as folder:
+        found = _measured(_own_words(folder, FEWER, LONG), {})
+    each = (found["cpu"] - short["cpu"]) / FEWER / (LONG - SHORT)
+    what = f"{FEWER} hosts: processor seconds of each further second of a host-run"
+    return Outcome(what, f"{each:.4f}", "", "under 0.03", Met.MET if each < 0.03 else Met.MISSED)
+
+
+def _own_words(folder: Path, count: int, seconds: int) -> Sequence[str]:
+    return [sys.executable, "-m", "tests.perf.fleet_study", str(folder), str(count), str(seconds)]
+
+
 def _size(count: int) -> Mapping[str, Found]:
-    with _hosts(count) as folder:
+    with lab_hosts(count) as folder:
         return {side: _measured(words, environment) for side, (words, environment) in _sides(folder, count).items()}
 
 
 @contextmanager
-def _hosts(count: int) -> Iterator[Path]:
+def lab_hosts(count: int) -> Iterator[Path]:
     """Yield a folder with a home, with so many hosts running."""
     with guarded_directory("benchwright-bench-") as folder:
         move_home(folder / "home")
@@ -119,15 +135,17 @@ def _sides(folder: Path, count: int) -> Mapping[str, tuple[Sequence[str], Mappin
     """Return the command line of each program, and its environment."""
     names = names_of(count)
     (folder / "hosts").write_text("\n".join(names))
-    ours = [sys.executable, "-m", "tests.perf.fleet_study", str(folder), str(count)]
-    sides: dict[str, tuple[Sequence[str], Mapping[str, str]]] = {"benchwright": (ours, {})}
+    command = COMMAND.format(SHORT)
+    sides: dict[str, tuple[Sequence[str], Mapping[str, str]]] = {
+        "benchwright": (_own_words(folder, count, SHORT), {}),
+    }
     config = f"-F {Path.home()}/.ssh/config -o UserKnownHostsFile={Path.home()}/.ssh/known_hosts"
     if shutil.which("parallel-ssh"):
-        words = ["parallel-ssh", "-h", str(folder / "hosts"), "-p", str(AT_ONCE), "-x", config, COMMAND]
+        words = ["parallel-ssh", "-h", str(folder / "hosts"), "-p", str(AT_ONCE), "-x", config, command]
         sides["pssh"] = words, {}
     if shutil.which("ansible"):
         words = ["ansible", "all", "-i", f"{','.join(names)},", "-f", str(AT_ONCE), "--ssh-common-args", config, "-m",
-                 "raw", "-a", COMMAND]  # fmt: skip
+                 "raw", "-a", command]  # fmt: skip
         sides["ansible"] = words, {"ANSIBLE_LOCAL_TEMP": str(folder / "ansible"), "LC_ALL": "C.UTF-8"}
     return sides
 
@@ -136,29 +154,29 @@ def _measured(words: Sequence[str], environment: Mapping[str, str]) -> Found:
     """Run a program; return its time, and what it and its children took."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     began = time.monotonic()
-    with subprocess.Popen(
+    process = subprocess.Popen(
         words, env={**os.environ, **environment}, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-    ) as process:  # fmt: skip
-        peak = [0.0]
-        watching = threading.Thread(target=_watch, args=(process, peak), daemon=True)
-        watching.start()
+    )  # fmt: skip
+    with process, ThreadPoolExecutor(1) as pool:
+        peak = pool.submit(peak_memory, process)
         shown, _ = process.communicate(timeout=1800)
     seconds = time.monotonic() - began
-    watching.join()
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if process.returncode:
         raise RuntimeError(f"{words[0]} ended with {process.returncode}: {shown[-2000:].decode(errors='replace')}")
     used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     own = json.loads(shown) if shown.startswith(b"{") else {}
-    return {"seconds": seconds, "cpu": used, "memory": peak[0], **own}
+    return {"seconds": seconds, "cpu": used, "memory": peak.result(), **own}
 
 
-def _watch(process: "subprocess.Popen[bytes]", peak: list[float]) -> None:
-    """Keep the largest sum of the proportional set sizes of a process and those below it, in MiB."""
+def peak_memory(process: "subprocess.Popen[bytes]") -> float:
+    """Wait for the end of a process; return the largest sum of its proportional set size and those below it, in MiB."""
+    peak = 0.0
     while process.poll() is None:
-        peak[0] = max(peak[0], sum(map(_memory, _below(process.pid))) / 1024)
+        peak = max(peak, sum(map(_memory, _below(process.pid))) / 1024)
         time.sleep(0.5)
+    return peak
 
 
 def _below(root: int) -> set[int]:
@@ -240,20 +258,20 @@ def _fails(one: HostRun, attempt: int) -> bool:
     return (one.number * 7919 + attempt * 104_729) % 20 == 0
 
 
-def sleep_plan(count: int) -> FleetPlan:
+def sleep_plan(count: int, seconds: int = SHORT) -> FleetPlan:
     """Return the plan of the command on so many hosts of fleet(), in four groups."""
-    step = make_step("command", {"command": COMMAND})
+    step = make_step("command", {"command": COMMAND.format(seconds)})
     hosts = tuple(FleetHost(name, f"g{index % 4}") for index, name in enumerate(names_of(count)))
     return FleetPlan(Plan("sleep", (), (step,), repetition=Repetition(trials=1)), hosts, limits=FleetLimits(AT_ONCE))
 
 
-def _client(folder: Path, count: int) -> Found:
+def _client(folder: Path, count: int, seconds: int) -> Found:
     """Run a study of the command on every host; return the number of host-runs that are done."""
     workstation = Workstation(folder / "runs.sqlite3", folder / "hosts.toml")
-    study = workstation.begin_fleet_study(sleep_plan(count), AnsweringAsker())
+    study = workstation.begin_fleet_study(sleep_plan(count, seconds), AnsweringAsker())
     ended = workstation.fleet_runner(study.id, AnsweringAsker()).run()
     return {"done": float(ended.counts.get(HostRunState.DONE, 0))}
 
 
 if __name__ == "__main__":
-    sys.stdout.write(json.dumps(_client(Path(sys.argv[1]), int(sys.argv[2]))))
+    sys.stdout.write(json.dumps(_client(Path(sys.argv[1]), *map(int, sys.argv[2:]))))
