@@ -26,14 +26,12 @@ from tests.app.server_faults import as_role, begun
 from tests.app.stores import RUN, execute, opened, postgresql, record, url
 from tests.app.stores import store_on_server as store
 from tests.messages import messages
-from tests.postgresql import OWNER, Server, programs
+from tests.postgresql import OWNER, Server
 from tests.program import benchwright
 
 __all__ = ["postgresql", "store", "url"]  # fixtures
 
 MESSAGES = messages("app-store", "test_postgresql")
-
-pytestmark = pytest.mark.skipif(programs() is None, reason="PostgreSQL is not installed")
 
 
 # Location

@@ -28,8 +28,6 @@ __all__ = ["postgresql", "proxy", "store", "url"]  # fixtures
 
 MESSAGES = messages("app-store", "test_postgresql_copies")
 
-pytestmark = pytest.mark.skipif(programs() is None, reason="PostgreSQL is not installed")
-
 
 def test_runs_are_merged_exported_and_deleted_as_in_a_file(url: ServerUrl, store: Store, tmp_path: Path) -> None:
     path, out = tmp_path / "first.sqlite3", tmp_path / "out.sqlite3"

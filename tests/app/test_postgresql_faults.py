@@ -26,13 +26,11 @@ from tests.app.stores import RUN, opened, postgresql, url
 from tests.app.stores import store_on_server as store
 from tests.app.test_store_crash import SCRIPT
 from tests.messages import messages
-from tests.postgresql import Server, programs
+from tests.postgresql import Server
 
 __all__ = ["postgresql", "proxy", "store", "url"]  # fixtures
 
 MESSAGES = messages("app-store", "test_postgresql_faults")
-
-pytestmark = pytest.mark.skipif(programs() is None, reason="PostgreSQL is not installed")
 
 
 @contextmanager
@@ -80,6 +78,19 @@ def numbered(recorder: Recorder, first: int, last: int) -> None:
         recorder.record(OutputRead(1, "stdout", b"%08d" % index))
 
 
+@contextmanager
+def recording_through(proxy: Proxy, url: ServerUrl) -> Iterator[Recorder]:
+    """Give the recorder of a run with a hundred numbered events, which reaches the server through `proxy`."""
+    through = location_of(url.url.replace(url.url.split("@")[1].split("/")[0], f"127.0.0.1:{proxy.port}"))
+    for other in opened(through):
+        with other.recorder(RUN) as recorder:
+            recorder.patience = 0.0
+            recorder.record(RunStarted(RUN, run_events.plan(), "2026-11-20T14:15:30+00:00"))
+            recorder.record(TrialStarted(run_events.trial(1), None))
+            numbered(recorder, 0, 100)
+            yield recorder
+
+
 def check_numbered(store: Store, count: int) -> None:
     (samples,) = store.samples(RUN).values()
     assert [sample.value for sample in samples] == [float(index) for index in range(count)]
@@ -91,29 +102,23 @@ def test_a_cut_during_a_commit_stores_its_events_once(
     proxy: Proxy, url: ServerUrl, store: Store, lost_part: str
 ) -> None:
     cut = {"answer": proxy.cut_at_commit, "commit": proxy.swallow_commit, "all": proxy.cut}[lost_part]
-    through = location_of(url.url.replace(url.url.split("@")[1].split("/")[0], f"127.0.0.1:{proxy.port}"))
-    for other in opened(through):
-        with other.recorder(RUN) as recorder:
-            recorder.patience = 0.0
-            recorder.record(RunStarted(RUN, run_events.plan(), "2026-11-20T14:15:30+00:00"))
-            recorder.record(TrialStarted(run_events.trial(1), None))
-            numbered(recorder, 0, 100)
-            cut.set()
-            with pytest.raises(StoreLostError) as lost:
-                recorder.record(FindingRaised(run_events.FINDING))
-            assert (MESSAGES["outcome_unknown"] in str(lost.value)) is (lost_part != "all")
-            assert MESSAGES["rest_in_memory"] in str(lost.value)
-            assert f"127.0.0.1:{proxy.port}" in str(lost.value)
-            numbered_deferred(recorder, 100, 150)
-            with pytest.raises(StoreLostError):
-                recorder.flush()
-            cut.clear()
-            proxy.cut.clear()
+    with recording_through(proxy, url) as recorder:
+        cut.set()
+        with pytest.raises(StoreLostError) as lost:
+            recorder.record(FindingRaised(run_events.FINDING))
+        assert (MESSAGES["outcome_unknown"] in str(lost.value)) is (lost_part != "all")
+        assert MESSAGES["rest_in_memory"] in str(lost.value)
+        assert f"127.0.0.1:{proxy.port}" in str(lost.value)
+        numbered_deferred(recorder, 100, 150)
+        with pytest.raises(StoreLostError):
             recorder.flush()
-            recorder.record(RunEnded(RUN, State.DONE))
-            recorder.verify()
-        check_numbered(store, 150)
-        assert [finding.id for finding in store.load(RUN).findings] == [run_events.FINDING.id]
+        cut.clear()
+        proxy.cut.clear()
+        recorder.flush()
+        recorder.record(RunEnded(RUN, State.DONE))
+        recorder.verify()
+    check_numbered(store, 150)
+    assert [finding.id for finding in store.load(RUN).findings] == [run_events.FINDING.id]
 
 
 def numbered_deferred(recorder: Recorder, first: int, last: int) -> None:
@@ -125,25 +130,20 @@ def numbered_deferred(recorder: Recorder, first: int, last: int) -> None:
 def test_a_run_that_ends_while_the_server_is_gone_is_saved_to_a_file(
     proxy: Proxy, url: ServerUrl, tmp_path: Path
 ) -> None:
-    through = location_of(url.url.replace(url.url.split("@")[1].split("/")[0], f"127.0.0.1:{proxy.port}"))
-    for other in opened(through):
-        with other.recorder(RUN) as recorder:
-            recorder.patience = 0.0
-            recorder.record(RunStarted(RUN, run_events.plan(), "2026-11-20T14:15:30+00:00"))
-            recorder.record(TrialStarted(run_events.trial(1), None))
-            numbered(recorder, 0, 100)
-            recorder.flush()
-            proxy.cut.set()
-            with pytest.raises(StoreLostError):
-                recorder.record(RunEnded(RUN, State.PARTIAL, "stopped"))
-            missing = recorder.save_as(tmp_path / "saved.sqlite3")
-            assert MESSAGES["others_stay"] in missing
+    with recording_through(proxy, url) as recorder:
+        recorder.flush()
+        proxy.cut.set()
+        with pytest.raises(StoreLostError):
+            recorder.record(RunEnded(RUN, State.PARTIAL, "stopped"))
+        missing = recorder.save_as(tmp_path / "saved.sqlite3")
+        assert MESSAGES["others_stay"] in missing
     saved = Store(tmp_path / "saved.sqlite3")
     check_numbered(saved, 100)
     assert saved.load(RUN).reason == "stopped"
     saved.close()
 
 
+@pytest.mark.usefixtures("postgresql")  # which skips where PostgreSQL is not installed
 def test_a_killed_server_loses_nothing_acknowledged_and_the_run_goes_on() -> None:
     with own_server(durable=True) as server:
         server.make_template()

@@ -23,12 +23,10 @@ from tests.app.stores import RUN, execute, opened, postgresql, record, url
 from tests.app.stores import store_on_server as store
 from tests.app.test_sql_views import filled as fill
 from tests.app.test_sql_views import frame, texts
-from tests.postgresql import Server, programs
+from tests.postgresql import Server
 from tests.remote.test_facts_captured import captured, facts_of
 
 __all__ = ["postgresql", "store", "url"]  # fixtures
-
-pytestmark = pytest.mark.skipif(programs() is None, reason="PostgreSQL is not installed")
 
 VIEWS = ("runs", "metrics", "samples", "facts", "findings")
 
