@@ -60,10 +60,7 @@ def _problems(one: QWidget, window: QWidget) -> Iterator[str]:
 def _cut_titles(head: QHeaderView) -> Iterator[str]:
     for number in range(head.count()):
         title = str(head.model().headerData(number, Qt.Orientation.Horizontal) or "")
-        if (
-            not head.isSectionHidden(number)
-            and _needed(head, title) > head.sectionSize(number) - 2 * PADDING + ROUNDING
-        ):
+        if not head.isSectionHidden(number) and _needed(head, title) > head.sectionSize(number) - 2 * PADDING:
             yield f"the title “{title}” is cut"
 
 

@@ -112,7 +112,7 @@ def _host_columns(sessions: int, stopping: Collection[int]) -> tuple[TableColumn
         TableColumn(
             SESSIONS, marks_text, more=lambda row: "\n".join(map(session_text, row.host_runs)),
             key=lambda row: sorted(one.state.value for one in row.host_runs),
-            width=max(78, MARK * min(sessions, MOST_MARKS) + 12),
+            width=max(70, MARK * min(sessions, MOST_MARKS) + 12),
             tip="A mark for each session: done, running, waiting, failed, skipped",
         ),
         TableColumn(
