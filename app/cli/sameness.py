@@ -12,6 +12,7 @@ from app.export import write_csv
 from app.fleet.sameness import GroupSameness, sameness_of
 from app.fleet.sameness_report import (
     COLUMNS,
+    MOST_DEPARTING,
     departure_rows,
     fact_value_rows,
     sameness_rows,
@@ -21,10 +22,6 @@ from app.fleet.sameness_report import (
 )
 from app.services import Workstation
 from suites.quantities import count_text
-
-MOST_DEPARTING = 10
-"""Hosts that are listed by how far they depart, by default."""
-
 
 MOST_UNREAD = 20
 """Facts that are listed as not read on all hosts."""

@@ -14,6 +14,9 @@ COLUMNS = ("group", "fact", "host", "value", "departs")
 MOST_HOSTS = 3
 """Hosts that a text names of a value."""
 
+MOST_DEPARTING = 10
+"""Hosts that are listed by how far they depart, by default."""
+
 MOST_FACTS = 6
 """Facts that a text names of a host."""
 

@@ -10,7 +10,7 @@ from app.fleet.lemons import METHOD, Lemon, LemonKind, p_text
 from app.fleet.levels import FleetLevels
 from app.fleet.results import PAIRED, FleetResults, lemons_text
 from app.fleet.sameness import GroupSameness
-from app.fleet.sameness_report import departure_rows, fact_value_rows, summary_text, unread_lines
+from app.fleet.sameness_report import MOST_DEPARTING, departure_rows, fact_value_rows, summary_text, unread_lines
 from app.fleet.study import FleetMetric, host_centre
 from app.fleet_study import FleetHost, FleetStudy, HostRun
 from app.host_attributes import HostAttributes
@@ -20,7 +20,6 @@ from suites.quantities import count_text, direction_text, figure_text, listed, m
 MOST_ROWS = 2000
 """Host-runs with a row of their own: 200 hosts in ten sessions."""
 
-MOST_DEPARTING = 10
 MOST_VALUES = 3
 """Values of an attribute that are named of a group."""
 

@@ -13,15 +13,12 @@ from app.fleet.lemons import Lemon, LemonKind, p_text
 from app.fleet.levels import TITLES, FleetLevel
 from app.fleet.results import outlier_text
 from app.fleet.sameness import GroupSameness
-from app.fleet.sameness_report import departure_rows, summary_text, value_texts
+from app.fleet.sameness_report import MOST_DEPARTING, departure_rows, summary_text, value_texts
 from suites.quantities import figure_text, first_upper, metric_text, share_text
 from widgets.parts.names import MISSING, MOST_NAME, host_title
 from widgets.parts.table import RowDelegate, Table
 from widgets.parts.table_model import RIGHT, ROW, Index, TableColumn, TableModel
 from widgets.theme import SPACE, icon, palette
-
-MOST_DEPARTURES = 10
-"""Hosts of a group that the table of departures shows."""
 
 MOST_VALUES = 20
 """Facts in the tool tip of a host."""
@@ -122,7 +119,7 @@ def departures_of(groups: Iterable[GroupSameness]) -> Iterator[DepartureRow]:
     """Yield each group, followed by its hosts that depart most from it."""
     for group in groups:
         yield DepartureRow(summary_text(group))
-        for host, count, facts in departure_rows(group, MOST_DEPARTURES):
+        for host, count, facts in departure_rows(group, MOST_DEPARTING):
             yield DepartureRow("", host, count, facts, _values_text(group, host))
 
 
