@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from app.fleet_services import FleetServices
 from app.fleet_study import PREFIX
+from suites.quantities import listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from app.sharing.sections import ReportSection
     from suites.facts import Facts
 
+MOST_METRICS = 20
+"""Metrics that are named to choose one of."""
+
 
 def _studies_named(selectors: Sequence[str]) -> list[str]:
     """Return the names of the studies among selectors, each once."""
@@ -38,7 +42,25 @@ class FleetResultServices(FleetServices, ABC):
     """What studies found. Threads, blocking and errors are as in app.services. `word` is a study's id or name."""
 
     def fleet_results(self, word: str, metrics: Sequence[str] = ()) -> FleetResults:
-        """Return variance by level and lemons of a study, by the headline metrics of its steps and by `metrics`."""
+        """Return variance by level and lemons of a study, by the headline metrics of its steps and by `metrics`.
+
+        Raises FleetError for a metric that it has no result of, once it has results.
+        """
+        from app.fleet.study import FleetError
+
+        found = self._fleet_results(word, metrics)
+        missing = set(metrics) - {one.metric.name for one in found.metrics}
+        if missing and found.metrics:
+            measured = [one.run for one in self._store.measured_host_runs(found.study.id)]
+            figures = {key[1].name for run in self._store.progress_of(measured).values() for key in run.figures}
+            if unknown := sorted(missing - figures):  # one that is known was left out, for the reason in the notes
+                raise FleetError(
+                    f"{found.study.id} has no result of {unknown[0][:60]}.",
+                    f"Its metrics: {listed(sorted(figures), MOST_METRICS)}.",
+                )
+        return found
+
+    def _fleet_results(self, word: str, metrics: Sequence[str] = ()) -> FleetResults:
         from app.fleet.results import results_of
 
         study = self._store.find_fleet_study(word)
@@ -70,9 +92,10 @@ class FleetResultServices(FleetServices, ABC):
         study = self._store.find_fleet_study(word)
         facts = self.fleet_facts(study.id)
         groups = {
-            group: {host: facts[host] for host in hosts if host in facts} for group, hosts in study.plan.groups.items()
+            group: {host: facts[host] for host in hosts if host in facts}
+            for group, hosts in study.with_replaced.groups.items()
         }
-        return sameness_of(groups, {host.name: host.attributes for host in study.plan.hosts})
+        return sameness_of(groups, {host.name: host.attributes for host in study.with_replaced.hosts})
 
     def propose_fleet(self, word: str, request: FleetRequest, metric: str = "") -> Proposals:
         """Return designs of the next study, by the variance of a metric of this one (its first headline metric).
@@ -95,8 +118,8 @@ class FleetResultServices(FleetServices, ABC):
         own = [one for one in found.search.outliers if one.host == host]
         if not any(one.is_worse for one in own):
             raise FleetError(f"{host} is no lemon of {found.study.id}.", "List them: benchwright fleet results")
-        hosts = found.study.plan.groups.get(own[0].group, ())
-        stated = found.study.plan.by_name[host].attributes
+        plan = found.study.with_replaced
+        hosts, stated = plan.groups.get(own[0].group, ()), plan.by_name[host].attributes
         steps = {one.step for one in own}
         metrics = [one for one in found.metrics if one.step in steps]
         facts = differing_facts(host, self.fleet_facts(found.study.id, hosts))
@@ -109,17 +132,24 @@ class FleetResultServices(FleetServices, ABC):
         from app.fleet.facts import differing_facts
 
         study = self._store.find_fleet_study(word)
-        return differing_facts(one.host, self.fleet_facts(study.id, study.plan.groups.get(one.group, ())))
+        return differing_facts(one.host, self.fleet_facts(study.id, study.with_replaced.groups.get(one.group, ())))
 
     def fleet_changes(self, previous: str, current: str) -> FleetChanges:
         """Return what changed from one study to another, by the headline metrics of both."""
-        from app.fleet.changes import changes_since
+        return self._changes(previous, self._fleet_results(current))
 
-        return changes_since(self.fleet_results(previous).metrics, self.fleet_results(current).metrics)
+    def _changes(self, previous: str, found: FleetResults, metrics: Sequence[str] = ()) -> FleetChanges:
+        """Return what changed from an earlier study to the results of another. Raises FleetError for the same one."""
+        from app.fleet.changes import changes_since
+        from app.fleet.study import FleetError
+
+        before = self._fleet_results(previous, metrics)
+        if before.study.id == found.study.id:
+            raise FleetError(f"{found.study.id} is both studies.", "Name an earlier one: benchwright fleet")
+        return changes_since(before.metrics, found.metrics)
 
     def fleet_sections(self, word: str, metrics: Sequence[str] = (), since: str = "") -> list[ReportSection]:
         """Return the report of a study as an ordered list of sections, with the changes since the study `since`."""
-        from app.fleet.changes import changes_since
         from app.sharing.fleet_sections import ReportedStudy, fleet_sections
 
         found = self.fleet_results(word, metrics)
@@ -127,9 +157,10 @@ class FleetResultServices(FleetServices, ABC):
         host_runs = self.host_runs(study)
         lemons = dict.fromkeys(one.host for one in found.search.lemons)
         tickets = {host: self._ticket(found, host) for host in lemons}
-        changes = changes_since(self.fleet_results(since, metrics).metrics, found.metrics) if since else None
+        changes = self._changes(since, found, metrics) if since else None
         commands = self._commands_of(self._store.measured_host_runs(study))
-        reported = ReportedStudy(found, host_runs, self.fleet_sameness(study), tickets, commands, changes, since)
+        idle = self.idle_since(found.study, host_runs) is not None
+        reported = ReportedStudy(found, host_runs, self.fleet_sameness(study), tickets, commands, changes, since, idle)
         return fleet_sections(reported)
 
     def _commands_of(self, measured: Sequence[HostRun]) -> list[str]:
@@ -198,7 +229,7 @@ class FleetResultServices(FleetServices, ABC):
             name, _, group = word.removeprefix(PREFIX).partition(":")
             if word.startswith(PREFIX) and group and not set(f"{name}{group}") & set("@,:"):
                 chosen.setdefault(name, []).append(group)
-        studies = [(self.fleet_results(name, list(criteria.weights)), groups) for name, groups in chosen.items()]
+        studies = [(self._fleet_results(name, list(criteria.weights)), groups) for name, groups in chosen.items()]
         return [note for found, groups in studies for note in ranking_notes(found, groups, criteria.weights)]
 
     def _groups_of(self, selector: str) -> list[str]:
@@ -217,7 +248,7 @@ class FleetResultServices(FleetServices, ABC):
         from app.ranking.candidates import Price, RankingGoal
 
         studies = map(self._store.find_fleet_study, _studies_named(selectors))
-        hosts = [host for study in studies for host in study.plan.hosts]
+        hosts = [host for study in studies for host in study.with_replaced.hosts]
         found = {
             host.name: Price(host.attributes.price, host.attributes.currency) for host in hosts if host.attributes.price
         }

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from app.events import Event
     from app.fleet.board import Board, BoardReader
     from app.fleet.estimate import FleetEstimate
-    from app.fleet.host_run import CarrierServices
+    from app.fleet.host_run import CarrierServices, OnSettled
     from app.fleet.idle import IdleStudy
     from app.fleet.job_queue import JobQueue
     from app.fleet.runner import FleetRunner, OnEvent
@@ -143,13 +143,20 @@ class FleetServices(HostServices, ABC):
         self.consents.settle(_on_all_hosts(self.check_fleet(plan)), asker)
         return self._store.begin_fleet_study(plan, by_workers=by_workers)
 
-    def fleet_runner(self, word: str, asker: Asker, on_event: OnEvent | None = None) -> FleetRunner:
-        """Return what runs a study from this process; `on_event` gets the events of its host-runs, on their threads."""
+    def fleet_runner(
+        self, word: str, asker: Asker, on_event: OnEvent | None = None, on_settled: OnSettled | None = None
+    ) -> FleetRunner:
+        """Return what runs a study from this process.
+
+        `on_event` gets the events of its host-runs, `on_settled` their new states, both on their threads.
+        """
         from app.fleet.runner import FleetRunner
 
         self.check_writable()
-        study = self._store.find_fleet_study(word)
-        return FleetRunner(self.carrier_services(asker), study.id, on_event or (lambda _one, _event: None))
+        study, services = self._store.find_fleet_study(word), self.carrier_services(asker)
+        if on_settled is not None:
+            services = replace(services, on_settled=on_settled)
+        return FleetRunner(services, study.id, on_event or (lambda _one, _event: None))
 
     def fleet_worker(self, asker: Asker, options: WorkerOptions, report: WorkerReport) -> FleetWorker:
         """Return a worker of the studies in the library.

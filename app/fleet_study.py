@@ -276,7 +276,7 @@ class FleetStudy:
     """A fleet plan as executed. `ended`: complete, or ended by the user; `paused`: nothing more starts.
 
     `stopped`: what is under way is stopped, too. `by_workers`: workers carry its host-runs, not the process that began
-    it. `counts` are its host-runs by state.
+    it. `counts` are its host-runs by state. `replaced` are hosts that others have replaced; the plan has them no more.
     """
 
     id: str
@@ -288,6 +288,12 @@ class FleetStudy:
     stopped: str | None = None
     by_workers: bool = False
     counts: Mapping[HostRunState, int] = field(default_factory=Counter)
+    replaced: tuple[FleetHost, ...] = ()
+
+    @cached_property
+    def with_replaced(self) -> FleetPlan:
+        """The plan with the replaced hosts too: what they measured before counts."""
+        return replace(self.plan, hosts=(*self.plan.hosts, *self.replaced))
 
     @property
     def total(self) -> int:
@@ -372,8 +378,9 @@ class RunProgress:
     """What is stored of a run so far: trials that ended well, the one under way, and what it found.
 
     `figures` are the values of counted trials by figure, in their order. `versions` are those of the tool by step,
-    empty for a step with a trial of an unknown one. `trusts` are the verdicts by step; `trust` is that of the run, None
-    before it ended. `finding` is the title of its most severe finding, empty without a warning.
+    empty for a step with a trial of an unknown one. `seconds` are those of a counted trial by step. `trusts` are the
+    verdicts by step; `trust` is that of the run, None before it ended. `finding` is the title of its most severe
+    finding, empty without a warning.
     """
 
     ended: int = 0
@@ -382,6 +389,7 @@ class RunProgress:
     trial: int = 0
     figures: Mapping[FigureKey, tuple[float, ...]] = field(default_factory=dict)
     versions: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    seconds: Mapping[str, float] = field(default_factory=dict)
     trusts: Mapping[str, Trust] = field(default_factory=dict)
     trust: Trust | None = None
     finding: str = ""

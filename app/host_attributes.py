@@ -1,6 +1,14 @@
 """What an inventory states about a host: type, zone, price and the like."""
 
+import re
 from dataclasses import dataclass
+
+_CODE = re.compile("[A-Za-z]{3}")
+
+
+def currency_code(text: str) -> str:
+    """Return a code of ISO 4217 in capitals, ``USD`` for ``usd``; other names as they are."""
+    return text.upper() if _CODE.fullmatch(text) else text
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +29,10 @@ class HostAttributes:
     storage: str = ""
     groups: tuple[str, ...] = ()
     link: str = ""
+
+    def __post_init__(self) -> None:
+        """Write the currency in one way: two would be two currencies."""
+        object.__setattr__(self, "currency", currency_code(self.currency))
 
     @property
     def price_text(self) -> str:

@@ -9,7 +9,7 @@ import math
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import Any, ParamSpec
@@ -80,6 +80,35 @@ class LibraryLocation(click.ParamType[Location]):
 
 
 PERCENT = Number(0, 100)
+
+PRINTED = Path("-")
+"""The path by which standard output is named."""
+
+
+class OutputFile(click.Path):
+    """A file to write. Standard output, “-”, is none: a file of that name is never meant."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path, dir_okay=False)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path; fail for “-”."""
+        found = super().convert(value, param, ctx)
+        if found == PRINTED:
+            self.fail("“-” is no file: this output is not printed. Name a file.", param, ctx)
+        return found
+
+
+def given_files(paths: Mapping[str, Path | None]) -> list[tuple[str, Path]]:
+    """Return the outputs with a file, in their order. Raises BenchwrightError for two with the same one."""
+    given = [(name, path) for name, path in paths.items() if path is not None]
+    names: dict[Path, str] = {}
+    for name, path in given:
+        if path != PRINTED and (other := names.setdefault(path.resolve(), name)) != name:
+            options = f"--{other} and --{name}".replace("_", "-")
+            raise BenchwrightError(f"{options} both name {path}: one would replace the other.", "Name two files.")
+    return given
+
 
 _BESIDE = (
     click.option(

@@ -10,6 +10,8 @@ import click
 
 from app.cli.common import (
     FAILED,
+    PRINTED,
+    given_files,
     json_verb,
     known_host_options,
     plain,
@@ -121,7 +123,7 @@ def export(
 
     criteria = ComparisonCriteria(margins, overrule, tested_of(metrics, everything=everything))
     writers = _writers(criteria, standings, redacted=False)
-    given = {name: path for name in writers if (path := paths[name]) is not None}
+    given = dict(given_files({name: paths[name] for name in writers}))
     if not given:
         raise BenchwrightError(
             "No output file given.",
@@ -143,9 +145,6 @@ def export(
     for path in written:
         (print_note if printed else click.echo)(plain(f"Wrote {path}"))
 
-
-PRINTED = Path("-")
-"""The path by which standard output is named."""
 
 TEXTS = ("ticket", "markdown", "html", "run_json", "script")
 """Exports that are one text, which can be printed."""

@@ -186,6 +186,7 @@ def delete(workstation: Workstation, study: str) -> None:
 
 
 TO_RUN = "to run again"
+SKIPPED = "skipped"
 
 
 @fleet.command("retry")
@@ -203,7 +204,7 @@ def retry(workstation: Workstation, study: str, hosts: tuple[str, ...]) -> None:
 @verb
 def skip(workstation: Workstation, study: str, hosts: tuple[str, ...]) -> None:
     """Skip the waiting host-runs of each HOST."""
-    _print_changed(workstation, study, workstation.skip_host_runs(study, hosts), "skipped")
+    _print_changed(workstation, study, workstation.skip_host_runs(study, hosts), SKIPPED)
 
 
 @fleet.command("add")
@@ -221,7 +222,10 @@ def add(workstation: Workstation, study: str, words: tuple[str, ...]) -> None:
 @click.argument("new", metavar="NEW-HOST")
 @verb
 def replace_host(workstation: Workstation, study: str, old: str, new: str) -> None:
-    """Measure NEW-HOST in place of HOST in STUDY, in the group of HOST; what HOST has measured stays."""
+    """Measure NEW-HOST in place of HOST in STUDY, in the group of HOST; what HOST has measured stays.
+
+    It runs the sessions that HOST has not done, or, if there are none, those of an added host.
+    """
     _print_changed(workstation, study, workstation.replace_fleet_host(study, old, new), "added")
 
 
@@ -231,7 +235,7 @@ def _print_changed(workstation: Workstation, study: str, changed: Sequence[HostR
     print_note(f"{count_text(len(changed), 'host-run')} of {count_text(len(hosts), 'host')} {how}")
     if not changed and found.counts.get(HostRunState.SKIPPED) and how == TO_RUN:
         print_note("Skipped host-runs run again by the names of their hosts: see benchwright fleet retry --help")
-    if changed and found.ended is None and not found.by_workers:
+    if changed and how != SKIPPED and found.ended is None and not found.by_workers:
         print_note(f"Run them with: benchwright fleet resume {found.id}, unless it is under way")
 
 

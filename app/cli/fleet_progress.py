@@ -1,16 +1,17 @@
-"""A study while this process runs it: its questions, notes on host-runs that ended, and what remains."""
+"""A study while this process runs it: its questions, notes on its host-runs, and what remains."""
 
 import queue
 import threading
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import datetime
+from functools import partial
 
 from app.cli.common import FAILED, print_note
 from app.cli.progress import signals_handled
-from app.events import Event, LibraryChanged, RunEnded, State
-from app.fleet_study import FleetStudy, HostRun
+from app.events import Event, LibraryChanged
+from app.fleet_study import FleetStudy, HostRun, HostRunState
 from app.library_location import Location
 from app.relay_asker import RelayAsker, RelayedQuestion
 from app.services import Workstation
@@ -23,15 +24,16 @@ LOOK_EVERY = 0.5
 
 
 class StudyNotes:
-    """Notes on standard error about the host-runs of a study that ended; called on their threads.
+    """Notes on standard error about the host-runs of a study; called on their threads.
 
-    `quiet` leaves only problems of the `library`.
+    `read` returns the study as it is then. `quiet` leaves only problems of the `library`.
     """
 
-    def __init__(self, study: FleetStudy, host_runs: Sequence[HostRun], library: Location, *, quiet: bool) -> None:
+    def __init__(
+        self, read: Callable[[], FleetStudy], host_runs: Sequence[HostRun], library: Location, *, quiet: bool
+    ) -> None:
         self._library = library
-        self._study, self._quiet, self._lock = study, quiet, threading.Lock()
-        self._ended = {one.number for one in host_runs if one.state.over}
+        self._read, self._quiet, self._lock = read, quiet, threading.Lock()
         self._left: dict[int, set[int]] = defaultdict(set)
         for one in host_runs:
             if not one.state.over:
@@ -42,13 +44,17 @@ class StudyNotes:
             self._announce(min(self._left))
 
     def note(self, one: HostRun, event: Event) -> None:
-        """Print the end of a run with the number of host-runs that ended, and a problem of the library once."""
+        """Print a problem of the library once."""
+        if isinstance(event, LibraryChanged):
+            with self._lock:
+                self._note_problem(one, event)
+
+    def settled(self, _study: FleetStudy, one: HostRun, state: HostRunState, reason: str) -> None:
+        """Print the new state of a host-run, with the number of those that are over."""
+        if self._quiet or state.active:
+            return
         with self._lock:
-            match event:
-                case LibraryChanged():
-                    self._note_problem(one, event)
-                case RunEnded() if not self._quiet:
-                    self._note_end(one, event)
+            self._note_state(one, state, reason, self._read())
 
     def _note_problem(self, one: HostRun, event: LibraryChanged) -> None:
         """Print the first of the problems of all host-runs, and where a run is stored instead."""
@@ -61,24 +67,24 @@ class StudyNotes:
         elif before and not self._unwritten:
             print_note("The library can be written again.")
 
-    def _note_end(self, one: HostRun, event: RunEnded) -> None:
-        self._ended.add(one.number)
-        session = f", session {one.session}" if self._study.plan.sessions > 1 else ""
-        retries = self._study.plan.retries
-        attempt = f", attempt {one.attempts} of {retries + 1}" if event.state is State.FAILED and retries else ""
-        text = f"{one.title}{session}: {event.state}{attempt}. {event.reason}".rstrip(" .")
-        print_note(f"{len(self._ended)}/{self._study.total}  {text}")
-        left = self._left[one.session]
-        if left == {one.number} and one.session + 1 in self._due:
-            self._announce(one.session + 1)
-        left.discard(one.number)
+    def _note_state(self, one: HostRun, state: HostRunState, reason: str, study: FleetStudy) -> None:
+        session = f", session {one.session}" if study.plan.sessions > 1 else ""
+        failed = f", attempt {one.attempts} of {study.plan.retries + 1} failed" if one.attempts else ""
+        what = f"{state.value}{failed if state is HostRunState.WAITING else ''}"
+        text = f"{one.title}{session}: {what}. {reason}".rstrip(" .")
+        print_note(f"{study.total - study.left}/{study.total}  {text}")
+        if state.over:
+            left = self._left[one.session]
+            if left == {one.number} and one.session + 1 in self._due:
+                self._announce(one.session + 1)
+            left.discard(one.number)
 
     def _announce(self, session: int) -> None:
         """Print when a later session starts."""
         due = self._due[session]
         if not self._quiet and due > now():
             start = moment_text(datetime.fromisoformat(due))
-            print_note(f"Session {session} of {self._study.plan.sessions} starts at {start}.")
+            print_note(f"Session {session} of {max(self._due)} starts at {start}.")
 
 
 def carry_on(workstation: Workstation, study: str, asker: Asker, *, quiet: bool) -> None:
@@ -88,8 +94,9 @@ def carry_on(workstation: Workstation, study: str, asker: Asker, *, quiet: bool)
     """
     inbox: queue.Queue[RelayedQuestion] = queue.Queue()
     found, library = workstation.fleet_study(study), workstation.library_location
-    notes = StudyNotes(found, workstation.host_runs(found.id), library, quiet=quiet)
-    runner = workstation.fleet_runner(found.id, RelayAsker(asker, inbox.put), notes.note)
+    read = partial(workstation.fleet_study, found.id)
+    notes = StudyNotes(read, workstation.host_runs(found.id), library, quiet=quiet)
+    runner = workstation.fleet_runner(found.id, RelayAsker(asker, inbox.put), notes.note, notes.settled)
     thread = threading.Thread(target=runner.run, name=f"study {found.id}", daemon=True)
     with signals_handled(runner):
         thread.start()

@@ -5,7 +5,18 @@ from pathlib import Path
 
 import click
 
-from app.cli.common import PERCENT, Whole, json_verb, plain, print_file, print_json, print_note, verb
+from app.cli.common import (
+    Number,
+    OutputFile,
+    Whole,
+    given_files,
+    json_verb,
+    plain,
+    print_file,
+    print_json,
+    print_note,
+    verb,
+)
 from app.cli.sameness import print_sameness
 from app.cli.studies import Study, study
 from app.fleet.board import study_state
@@ -45,7 +56,9 @@ def results(workstation: Workstation, name: str, metrics: tuple[str, ...], since
     changes = workstation.fleet_changes(since, found.study.id) if since else None
 
     def show() -> None:
-        click.echo(plain(f"Study {found.study.id}, {found.study.name}: {study_state(found.study)}"))
+        idle = workstation.idle_since(found.study, workstation.host_runs(found.study.id)) is not None
+        state = study_state(found.study, idle=idle)
+        click.echo(plain(f"Study {found.study.id}, {found.study.name}: {state}"))
         for line in results_lines(found):
             click.echo(plain(line))
         for one in found.search.populations:
@@ -59,16 +72,16 @@ def results(workstation: Workstation, name: str, metrics: tuple[str, ...], since
     def write(path: Path) -> None:
         workstation.export_fleet_trials(found, path)
 
-    return Study(show, partial(results_to_json, found), write, found.charts)
+    return Study(show, partial(results_to_json, found, since, changes), write, found.charts)
 
 
 @click.command("report")
 @click.argument("name", metavar="STUDY", default="last")
 @_metrics
 @_since
-@click.option("--html", type=click.Path(path_type=Path), help="HTML with the strips, in one file.")
-@click.option("--markdown", type=click.Path(path_type=Path), help="Markdown, without the strips.")
-@click.option("--pdf", type=click.Path(path_type=Path), help="PDF with the strips.")
+@click.option("--html", type=OutputFile(), help="HTML with the strips, in one file.")
+@click.option("--markdown", type=OutputFile(), help="Markdown, without the strips.")
+@click.option("--pdf", type=OutputFile(), help="PDF with the strips.")
 @json_verb("files")
 def report(
     workstation: Workstation,
@@ -83,7 +96,7 @@ def report(
 
     It names the hosts: nothing in it is redacted.
     """
-    given = [(kind, path) for kind, path in paths.items() if path is not None]
+    given = given_files(paths)
     if not given:
         raise BenchwrightError("No output file given.", "Add --html, --markdown or --pdf with a FILE.")
     written = workstation.export_fleet_report(name, given, metrics, since)
@@ -106,10 +119,13 @@ def sameness(workstation: Workstation, name: str, *, as_json: bool) -> None:
         print_sameness(found)
 
 
+_WANTED = Number(0, 100, min_open=True)
+
+
 @click.command("propose")
 @click.argument("name", metavar="STUDY", default="last")
-@click.option("--half-width", type=PERCENT, metavar="PERCENT", help="Half width of the interval of each type's mean.")
-@click.option("--difference", type=PERCENT, metavar="PERCENT", help="Difference between two types to show.")
+@click.option("--half-width", type=_WANTED, metavar="PERCENT", help="Half width of the interval of each type's mean.")
+@click.option("--difference", type=_WANTED, metavar="PERCENT", help="Difference between two types to show.")
 @click.option("--metric", default="", metavar="NAME", help="Metric.  [default: the first headline metric]")
 @click.option(
     "--most-instances", type=Whole(3, 1000), default=MOST_INSTANCES, show_default=True, help="Most instances of each."

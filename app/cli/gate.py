@@ -10,7 +10,7 @@ from typing import NoReturn
 import click
 
 from app.centres import CONFIDENCE
-from app.cli.common import FAILED, Whole, json_verb, plain, print_error, print_json, print_note
+from app.cli.common import FAILED, OutputFile, Whole, given_files, json_verb, plain, print_error, print_json, print_note
 from app.cli.gate_studies import of_studies
 from app.cli.progress import busy_options
 from app.cli.prompts import TerminalAsker, agrees, with_asker
@@ -43,8 +43,6 @@ MOST_RUNS = 3
 
 _EXIT = {GateOutcome.PASS: 0, GateOutcome.FAIL: FAILED, GateOutcome.UNDECIDED: UNDECIDED}
 
-_file = click.Path(path_type=Path, dir_okay=False)
-
 
 @click.command()
 @click.argument("file", metavar="[PLAN]", required=False, type=click.Path(path_type=Path))
@@ -65,8 +63,8 @@ _file = click.Path(path_type=Path, dir_okay=False)
 @click.option(
     "--runs", "most", type=Whole(1, 10), default=MOST_RUNS, show_default=True, help="Most runs, as the budget."
 )
-@click.option("--junit", type=_file, metavar="FILE", help="Write JUnit XML.")
-@click.option("--markdown", type=_file, metavar="FILE", help="Write a summary for a pull request.")
+@click.option("--junit", type=OutputFile(), metavar="FILE", help="Write JUnit XML.")
+@click.option("--markdown", type=OutputFile(), metavar="FILE", help="Write a summary for a pull request.")
 @with_asker
 @agrees
 @busy_options
@@ -99,9 +97,8 @@ def gate(
     """
     if (file is None) == (not stored):
         raise GateError("A gate needs either a plan or stored runs.", "Name a plan file, or add --run RUN.")
-    for path in (junit, markdown):
-        if path is not None:
-            make_folder(path.parent, "Choose another path.")  # fail before the measurement, not after
+    for _, path in given_files({"junit": junit, "markdown": markdown}):
+        make_folder(path.parent, "Choose another path.")  # fail before the measurement, not after
     with _undecided_at_an_end(runs := list[str]()):
         found = of_studies(workstation, against, texts, stored)
         if found is None:

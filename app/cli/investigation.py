@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from app.cli.common import Whole, json_verb, plain, print_json, print_note, print_table, verb
+from app.cli.common import OutputFile, Whole, given_files, json_verb, plain, print_json, print_note, print_table, verb
 from app.cli.exchange import print_redaction
 from app.formats import investigation_to_json
 from app.investigation import (
@@ -209,9 +209,9 @@ def delete(workstation: Workstation, name: str) -> None:
 
 @investigation.command("report")
 @click.argument("name")
-@click.option("--html", type=click.Path(path_type=Path), help="HTML with plots and the runs, which can be imported.")
-@click.option("--markdown", type=click.Path(path_type=Path), help="Markdown, without plots.")
-@click.option("--pdf", type=click.Path(path_type=Path), help="PDF with plots.")
+@click.option("--html", type=OutputFile(), help="HTML with plots and the runs, which can be imported.")
+@click.option("--markdown", type=OutputFile(), help="Markdown, without plots.")
+@click.option("--pdf", type=OutputFile(), help="PDF with plots.")
 @click.option("--no-redact", is_flag=True, help="Keep names of hosts and users, addresses, ids and paths.")
 @click.option("--preview", is_flag=True, help="Show what is replaced and what stays, and write nothing.")
 @json_verb("files", "redaction")
@@ -226,7 +226,7 @@ def report(
         with workstation.redacted_investigation(name) as source:
             print_redaction(source.preview(), as_json=as_json)
         return
-    given = [(kind, path) for kind in FORMATS if (path := paths[kind]) is not None]
+    given = given_files({kind: paths[kind] for kind in FORMATS})
     if not given:
         raise BenchwrightError("No output file given.", "Add --html, --markdown or --pdf with a FILE.")
     written = workstation.export_investigation_as(name, given, redacted=not no_redact)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from app.cli.common import FAILED, Whole, json_verb, plain, print_json, print_note, print_table
+from app.cli.common import FAILED, OutputFile, Whole, json_verb, plain, print_json, print_note, print_table
 from app.cli.hosts import read_all
 from app.cli.prompts import TerminalAsker, with_asker
 from app.export import write_csv
@@ -31,7 +31,7 @@ MOST_UNREAD = 20
 @click.argument("words", nargs=-1, required=True, metavar="GROUP…")
 @click.option("--across", is_flag=True, help="Compare also the hosts of all groups with each other.")
 @click.option("--top", type=Whole(1, 1000), default=MOST_DEPARTING, show_default=True, help="Departing hosts to list.")
-@click.option("--csv", "csv_path", type=click.Path(path_type=Path), help="Write the values of each host to this file.")
+@click.option("--csv", "csv_path", type=OutputFile(), help="Write the values of each host to this file.")
 @with_asker
 @json_verb("sameness")
 def sameness(

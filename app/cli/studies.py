@@ -10,7 +10,7 @@ import click
 
 from app.bursts import BURST_COLUMNS, burst_chart, burst_rows, burst_to_json, under_load
 from app.chart import Chart
-from app.cli.common import json_option, plain, print_json, print_table, verb
+from app.cli.common import OutputFile, given_files, json_option, plain, print_json, print_table, verb
 from app.cli.tables import (
     print_agreements,
     print_bursts,
@@ -118,6 +118,7 @@ def study(
         def given(*arguments: Any, **named: Any) -> None:
             csv_path, png_path = named.pop("csv_path", None), named.pop("png_path", None)
             as_json = named.pop("as_json", False)
+            given_files({"csv": csv_path, "png": png_path})
             found = command(*arguments, **named)
             if found is None:
                 return
@@ -133,7 +134,7 @@ def study(
 
         made = verb(given)
         made = json_option(*schemas)(made) if schemas else made
-        file = click.Path(path_type=Path)
+        file = OutputFile()
         made = click.option("--png", "png_path", type=file, required=png_required, help=png)(made) if png else made
         return click.option("--csv", "csv_path", type=file, help=csv)(made) if csv else made
 

@@ -30,7 +30,7 @@ from suites.vocab import Sample
 def _check_marks(study: FleetStudy, marks: str, chosen: str) -> None:
     """Raise CompareError for a mark that is neither a group nor a step of a study, or no host of it."""
     groups, steps = study.plan.groups, [step.name for step in study.plan.plan.steps]
-    hosts = {*study.plan.by_name}
+    hosts = {*study.with_replaced.by_name}
     if marks.startswith(":") and not any(f":{name}" == marks[: len(name) + 1] for name in (*groups, *steps)):
         names = f"Groups: {', '.join(groups)[:200]}. Steps: {', '.join(steps)[:200]}."
         raise CompareError(f"{study.id} has no group or step “{chosen[:60]}”.", names)

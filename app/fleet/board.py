@@ -16,8 +16,9 @@ from suites.vocab import Severity
 class BoardRow:
     """A host of a study, or a pair of hosts. `host_runs` are its host-runs in order, `current` the one to look at.
 
-    `values` are the counted trials of the board's figure over all sessions, `value` their median, and `off` its
-    distance from the median of the group, as a share; None with fewer than FEWEST_OF_GROUP hosts that have values.
+    `values` are the counted trials of the board's figure over all sessions that are done or under way, `value` their
+    median, and `off` its distance from the median of the group, as a share; None with fewer than FEWEST_OF_GROUP hosts
+    that have values.
     `apart`: the distance is large for the group. That is no verdict: see app.fleet.lemons. `unknown` are the suites of
     the plan that this version does not have.
     """
@@ -169,6 +170,7 @@ def _row(
     values = tuple(
         value
         for one in host_runs
+        if one.state is HostRunState.DONE or one.state.active  # results count no other
         if figure is not None and (found := progress.get(one.run)) is not None and _counts(found, figure)
         for value in found.figures.get(figure, ())
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from app.fleet.simulation import simulated
 from app.fleet_study import FleetPlan, HostRun
 from app.plans.totals import Totals
+from app.ranking.candidates import amount_text
 from suites.quantities import count_text, duration_text, quantity
 
 SETUP = 8.0
@@ -103,7 +104,7 @@ def _most_at_once(spans: Iterator[tuple[float, float]]) -> int:
 
 def estimate_lines(found: FleetEstimate) -> list[str]:
     """Return the estimate as lines of text."""
-    at_least = "at least " if found.open or found.prepared else ""
+    at_least = _at_least(found)
     first = f", and {quantity(found.prepared)} of test files are written first" if found.prepared else ""
     numbers = ((found.hosts, "host"), (found.host_runs, "host-run"), (found.trials, "trial"))
     each = f", {duration_text(found.session)} in each session" if found.whole > found.session else ""
@@ -120,6 +121,10 @@ def estimate_lines(found: FleetEstimate) -> list[str]:
     return lines
 
 
+def _at_least(found: FleetEstimate) -> str:
+    return "at least " if found.open or found.prepared else ""
+
+
 def _volume_texts(found: FleetEstimate, name: str, size: int) -> list[str]:
     """Return a volume; none if nothing is written or sent."""
     if name in found.unknown:
@@ -132,14 +137,9 @@ def _cost_text(found: FleetEstimate) -> str:
         return "unknown: no host has a price (benchwright inventory set --price)"
     measured, kept = _prices(found.measured), _prices(found.kept)
     missing = f"; {count_text(found.unpriced, 'host')} without a price" if found.unpriced else ""
-    return f"{measured} for the hours measured, {kept} if the hosts run from start to end{missing}"
+    return f"{_at_least(found)}{measured} for the hours measured, {kept} if the hosts run from start to end{missing}"
 
 
 def _prices(amounts: Mapping[str, float]) -> str:
     """Return amounts by currency: ``0.14 EUR and 0.0031 USD``."""
-    return " and ".join(f"{_price(amounts[currency])} {currency}".rstrip() for currency in sorted(amounts))
-
-
-def _price(amount: float) -> str:
-    """Return an amount to the hundredth, or with two digits if it is less than a tenth."""
-    return f"{amount:.2f}" if amount >= 0.1 or not amount else f"{float(f'{amount:.2g}'):f}".rstrip("0")
+    return " and ".join(amount_text(amounts[currency], currency) for currency in sorted(amounts))

@@ -37,6 +37,9 @@ REFUSED_RETRY = 5.0
 LIBRARY_RETRY = 2.0
 """Seconds until a change in a library that cannot be reached is tried again."""
 
+OnSettled = Callable[[FleetStudy, HostRun, HostRunState, str], None]
+"""Gets a host-run with its new state and the reason; RUNNING if it has no carrier."""
+
 _MAY_PASS = ConnectError | StoreError
 """Errors that may pass: the host was not reached, or the library not written."""
 
@@ -49,7 +52,6 @@ class CarrierServices:
 
     `others` returns how many other workers are alive, which have keys, logins and options of their own. `on_refused`
     gets a host-run that needs what only the user can give this process: a key, a login, consent; and the reason.
-    `on_settled` gets one with its new state and the reason; RUNNING if it has no carrier.
     """
 
     store: Store
@@ -58,7 +60,7 @@ class CarrierServices:
     new_run_id: Callable[[], str]
     others: Callable[[], int] = lambda: 0
     on_refused: Callable[[FleetStudy, HostRun, str], None] = lambda *_: None
-    on_settled: Callable[[FleetStudy, HostRun, HostRunState, str], None] = lambda *_: None
+    on_settled: OnSettled = lambda *_: None
 
 
 @dataclass(slots=True)
@@ -231,8 +233,8 @@ def _settle(
 def _set_state(
     services: CarrierServices, study: FleetStudy, one: HostRun, state: HostRunState, reason: str, *, wait: float = 0.0
 ) -> None:
-    services.store.settle_host_run(study.id, one, state, reason=reason, wait=wait)
-    services.on_settled(study, one, state, reason)
+    written = services.store.settle_host_run(study.id, one, state, reason=reason, wait=wait)
+    services.on_settled(study, one, written.state, written.reason)
 
 
 def _of_worker(study: FleetStudy, one: HostRun, reason: str, error: BenchwrightError | None) -> str:

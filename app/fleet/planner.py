@@ -11,7 +11,9 @@ from app.comparison.power import NestedVariance, PlannedTest, SampleDesign, erro
 from app.comparison.variance import UPPER, VarianceComponent
 from app.comparison.verdicts import FEWEST, Level
 from app.fleet.study import FleetError
+from app.ranking.candidates import amount_text
 from app.sample_size.designs import DesignLimits, Effort, NoiseEstimate
+from app.sample_size.report import hours_text
 from suites.quantities import count_text, exact_share_text, share_text
 
 LEAST_TRIALS = 3
@@ -175,6 +177,6 @@ def plan_text(one: FleetDesign, request: FleetRequest, cost: FleetCost) -> str:
     units = ((design.hosts, "instance"), (design.sessions, "session"), (design.trials, "trial"))
     counts = " x ".join(count_text(*each) for each in units)
     upper = "" if one.cautious is None else f" ({share_text(one.cautious)} {AT_UPPER_LIMITS})"
-    amount = "" if one.cost is None or price is None else f", {one.cost:.2f} {price.currency}".rstrip()
+    amount = "" if one.cost is None or price is None else f", {amount_text(one.cost, price.currency)}"
     shown = f"{exact_share_text(round(one.shown, 4))}{upper}"
-    return f"{counts} of each type: {request.goal} {shown}, {one.hours:.3g} h{amount}"
+    return f"{counts} of each type: {request.goal} {shown}, {hours_text(one.hours)} h{amount}"

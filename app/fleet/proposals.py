@@ -11,9 +11,10 @@ from app.plans.context import step_context
 from app.ranking.candidates import Price, PriceError, one_currency
 from app.sample_size.designs import Effort
 from app.sample_size.report import cov_of
-from suites.quantities import exact_share_text, first_upper, listed, share_text
+from suites.quantities import count_text, exact_share_text, first_upper, listed, share_text
 
 EXPECTED = "The half width is the expected one: about half of such studies reach it."
+NO_TIME = "The time of a trial is not known: hours and cost are those of the set-up alone."
 ONE_MOMENT = "One session shows instances at its moment."
 
 MOST_INSTANCES = 20
@@ -24,7 +25,8 @@ MOST_INSTANCES = 20
 class Proposals:
     """Designs that reach the goal of a request for a metric, the cheapest first.
 
-    `outliers` is how instances vary without the outliers of the study; empty if it has none.
+    `outliers` is how instances vary without the outliers of the study; empty if it has none. `unknown` are notes on
+    what the cost leaves out.
     """
 
     one: FleetMetric
@@ -32,6 +34,7 @@ class Proposals:
     cost: FleetCost
     designs: tuple[FleetDesign, ...]
     outliers: str = ""
+    unknown: tuple[str, ...] = ()
 
     def lines(self, most: int) -> list[str]:
         """Return the first `most` designs as lines of text."""
@@ -44,10 +47,13 @@ class Proposals:
         if self.request.goal is FleetGoal.DIFFERENCE:
             power = exact_share_text(self.request.test.power)
             lines = [f"Shown with a power of {power}, if the variance is as estimated and types share their moments."]
-        elif self.request.moments:
-            lines = [EXPECTED, f"Moments that all hosts share have a CoV of {moments}: only more sessions reduce it."]
         else:
-            lines = [EXPECTED, *([ONE_MOMENT] if any(one.design.sessions == 1 for one in self.designs) else [])]
+            lines = [EXPECTED]
+        lines = [*lines, *self.unknown] if self.designs else []
+        if self.request.goal is FleetGoal.HALF_WIDTH and self.request.moments:
+            lines.append(f"Moments that all hosts share have a CoV of {moments}: only more sessions reduce it.")
+        elif self.request.goal is FleetGoal.HALF_WIDTH and any(one.design.sessions == 1 for one in self.designs):
+            lines.append(ONE_MOMENT)
         return [*lines, *([f"Outliers are in the variance. {first_upper(self.outliers)}."] if self.outliers else [])]
 
 
@@ -73,27 +79,34 @@ def propose_for(found: FleetResults, one: FleetMetric, request: FleetRequest) ->
     if levels is None:
         raise FleetError(PAIRED, "Choose another metric.")
     plan = found.study.plan
-    effort = Effort(_trial_seconds(plan, one.step), SETUP, plan.plan.repetition.every, _price(plan))
+    trial = _trial_seconds(plan, one)
+    price, no_price = _price(plan)
+    unknown = [*([] if trial else [NO_TIME]), *([no_price] if no_price else [])]
+    effort = Effort((trial or 0.0) + plan.plan.repetition.pause, SETUP, plan.plan.repetition.every, price)
     wanted = replace(request, types=len(one.groups), moments=levels.moment_variance)
     cost = FleetCost(effort)
     designs = tuple(propose_fleet(levels.components, wanted, cost))
-    return Proposals(one, wanted, cost, designs, found.text_without_outliers(one))
+    return Proposals(one, wanted, cost, designs, found.text_without_outliers(one), tuple(unknown))
 
 
-def _trial_seconds(plan: FleetPlan, step: str) -> float:
-    """Return the seconds of a trial of a step by its estimate; 0 if they are not known."""
-    found = plan.plan.step(step)
-    return found.suite.estimate(found.values, step_context(found, plan.hosts[0].name, {})).duration or 0.0
+def _trial_seconds(plan: FleetPlan, one: FleetMetric) -> float | None:
+    """Return the seconds of a trial of a metric as measured, else by the estimate of its step."""
+    if one.record.seconds is not None:
+        return one.record.seconds
+    step = plan.plan.step(one.step)
+    return step.suite.estimate(step.values, step_context(step, plan.hosts[0].name, {})).duration
 
 
-def _price(plan: FleetPlan) -> Price | None:
-    """Return the mean price of the hosts; None if one has none, or for several currencies."""
+def _price(plan: FleetPlan) -> tuple[Price | None, str]:
+    """Return the mean price of the hosts, or None and why there is no cost; the latter is empty without any price."""
     stated = [host.attributes for host in plan.hosts]
     prices = [Price(one.price, one.currency) for one in stated if one.price is not None]
+    if not prices:
+        return None, ""
+    if missing := len(stated) - len(prices):
+        return None, f"No cost: {count_text(missing, 'host')} without a price."
     try:
         currency = one_currency(prices)
-    except PriceError:
-        return None
-    if not prices or len(prices) < len(stated):
-        return None
-    return Price(sum(price.amount for price in prices) / len(prices), currency)
+    except PriceError as error:
+        return None, f"No cost: {error.message}"
+    return Price(sum(price.amount for price in prices) / len(prices), currency), ""

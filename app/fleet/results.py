@@ -1,5 +1,6 @@
 """Results of a study: its metrics by group, host and session, their variance by level, lemons, and charts."""
 
+import statistics
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -105,6 +106,7 @@ def results_of(
     notes = [
         *_left_out(host_runs),
         *_deleted(host_runs, progress),
+        *_replaced(study, host_runs, progress),
         *(f"{suite}: unknown suite, left out." for suite in study.plan.unknown_suites),
     ]
     metrics = []
@@ -132,10 +134,13 @@ def _records(plan: FleetPlan, host_runs: Iterable[HostRun], progress: Progress) 
     """Return how each step was measured, by the runs that are done."""
     versions: dict[str, dict[str, frozenset[str]]] = defaultdict(dict)
     doubts: dict[str, dict[str, str]] = defaultdict(dict)
+    seconds: dict[str, list[float]] = defaultdict(list)
     for one in host_runs:
         run = progress.get(one.run)
         if run is None or one.state is not HostRunState.DONE:
             continue
+        for step, taken in run.seconds.items():
+            seconds[step].append(taken)
         for step, found in run.versions.items():
             trust = run.trusts.get(step)
             if trust is Trust.INVALID:
@@ -144,7 +149,11 @@ def _records(plan: FleetPlan, host_runs: Iterable[HostRun], progress: Progress) 
                 versions[step][host] = versions[step].get(host, found) | found if found else found
                 if trust is not None and trust.in_doubt:
                     doubts[step][host] = f"{trust.value}{f': {run.finding}' if run.finding else ''}"
-    return {step.name: StepRecord(step, versions[step.name], doubts[step.name]) for step in plan.plan.steps}
+    medians = {step: statistics.median(own) for step, own in seconds.items()}
+    return {
+        step.name: StepRecord(step, versions[step.name], doubts[step.name], medians.get(step.name))
+        for step in plan.plan.steps
+    }
 
 
 def _orders(host_runs: Iterable[HostRun]) -> Orders:
@@ -182,7 +191,7 @@ def _by_figure(
 ) -> Mapping[FigureKey, Groups]:
     """Return the values that count by figure; add to `notes` what is invalid."""
     wanted = {step: {headline, *names} for step, headline in study.plan.headlines.items()}
-    order, paired = study.plan.by_name, study.plan.topology is not Topology.FIXED
+    order, paired = study.with_replaced.by_name, study.plan.topology is not Topology.FIXED
     found: dict[FigureKey, Groups] = defaultdict(lambda: defaultdict(lambda: defaultdict(lambda: defaultdict(list))))
     invalid: dict[str, list[str]] = defaultdict(list)
     for one in host_runs:
@@ -223,6 +232,14 @@ def _deleted(host_runs: Iterable[HostRun], progress: Progress) -> Iterable[str]:
     if titles:
         names = listed(sorted(dict.fromkeys(titles), key=natural_key), MOST_NAMED)
         yield f"{count_text(len(titles), 'run')} deleted from the library: {names}."
+
+
+def _replaced(study: FleetStudy, host_runs: Iterable[HostRun], progress: Progress) -> Iterable[str]:
+    """Yield a note on the replaced hosts whose results count."""
+    names = {host.name for host in study.replaced}
+    done = {one.host for one in host_runs if one.state is HostRunState.DONE and one.run in progress}
+    if counted := sorted(names & done, key=natural_key):
+        yield f"{count_text(len(counted), 'host')} replaced, their results count: {listed(counted, MOST_NAMED)}."
 
 
 def results_lines(found: FleetResults) -> list[str]:

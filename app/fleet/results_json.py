@@ -2,6 +2,7 @@
 
 from typing import Annotated, TypedDict
 
+from app.fleet.changes import FleetChange, FleetChanges, changes_lines
 from app.fleet.fleet_json import StudyJson, study_to_json
 from app.fleet.lemons import Lemon, LemonKind, TwoPopulations
 from app.fleet.levels import TITLES, FleetLevel, FleetLevels
@@ -89,8 +90,40 @@ class PopulationsJson(TypedDict):
     high_hosts: list[str]
 
 
+class FleetChangeJson(TypedDict):
+    """The ratio of a group, or of a host of it, to the earlier study; `host` is empty for the group.
+
+    `changed`: a change beyond the margin is shown. `p` has Holm's correction. `reason` is why it was not tested;
+    without values to compare the ratio is None.
+    """
+
+    group: str
+    host: str
+    step: str
+    metric: str
+    labels: dict[str, str]
+    ratio: float | None
+    low: float | None
+    high: float | None
+    p: float
+    changed: bool
+    reason: str
+
+
+class FleetChangesJson(TypedDict):
+    """What changed since an earlier study, with the lines that say so."""
+
+    since: str
+    every: list[FleetChangeJson]
+    new_hosts: list[str]
+    gone_hosts: list[str]
+    new_lemons: list[str]
+    healed_lemons: list[str]
+    lines: list[str]
+
+
 class FleetResultsJson(TypedDict):
-    """The results of a study."""
+    """The results of a study; `changes` are None without an earlier study."""
 
     format: Annotated[str, RESULTS_FORMAT]
     study: StudyJson
@@ -100,6 +133,7 @@ class FleetResultsJson(TypedDict):
     untested: list[str]
     tests: int
     notes: list[str]
+    changes: FleetChangesJson | None
 
 
 class FleetDesignJson(TypedDict):
@@ -126,8 +160,8 @@ class ProposalsJson(TypedDict):
     notes: list[str]
 
 
-def results_to_json(found: FleetResults) -> FleetResultsJson:
-    """Return the public JSON of the results of a study."""
+def results_to_json(found: FleetResults, since: str = "", changes: FleetChanges | None = None) -> FleetResultsJson:
+    """Return the public JSON of the results of a study, with the changes since the study `since`."""
     return {
         "format": RESULTS_FORMAT,
         "study": study_to_json(found.study),
@@ -137,6 +171,35 @@ def results_to_json(found: FleetResults) -> FleetResultsJson:
         "untested": list(found.search.untested),
         "tests": found.search.tests,
         "notes": list(found.notes),
+        "changes": None if changes is None else _changes(since, changes),
+    }
+
+
+def _changes(since: str, found: FleetChanges) -> FleetChangesJson:
+    return {
+        "since": since,
+        "every": list(map(_change, found.every)),
+        "new_hosts": list(found.new_hosts),
+        "gone_hosts": list(found.gone_hosts),
+        "new_lemons": list(dict.fromkeys(one.host for one in found.new_lemons)),
+        "healed_lemons": list(dict.fromkeys(one.host for one in found.healed_lemons)),
+        "lines": changes_lines(found),
+    }
+
+
+def _change(one: FleetChange) -> FleetChangeJson:
+    return {
+        "group": one.group,
+        "host": one.host,
+        "step": one.step,
+        "metric": one.metric.name,
+        "labels": dict(one.labels),
+        "ratio": None if one.ratio.reason else one.ratio.value,
+        "low": one.ratio.low,
+        "high": one.ratio.high,
+        "p": one.p_adjusted,
+        "changed": one.changed,
+        "reason": one.differs or one.reason,
     }
 
 

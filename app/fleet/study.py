@@ -28,12 +28,14 @@ class FleetError(BenchwrightError):
 class StepRecord:
     """How a study measured a step: by host the versions of its tool, empty if one is unknown, and verdicts in doubt.
 
-    `doubts` are texts: ``doubtful: Host is busy``. `step` is None if it is not known.
+    `doubts` are texts: ``doubtful: Host is busy``. `seconds` are those of a trial, from its set-up to its end. `step`
+    and `seconds` are None if they are not known.
     """
 
     step: Step | None = None
     versions: Mapping[str, frozenset[str]] = field(default_factory=dict)
     doubts: Mapping[str, str] = field(default_factory=dict)
+    seconds: float | None = None
 
     def profile(self, hosts: Collection[str]) -> Profile | None:
         """Return what decides on comparability of `hosts`; None without the step."""

@@ -38,7 +38,7 @@ def trial_rows(found: FleetResults, host_runs: Sequence[HostRun]) -> Iterator[di
 
 
 def _stated(found: FleetResults, host: str) -> dict[str, Any]:
-    known = found.study.plan.by_name.get(host)
+    known = found.study.with_replaced.by_name.get(host)
     stated = None if known is None else known.attributes
     return {
         "host": host,

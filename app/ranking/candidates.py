@@ -17,6 +17,7 @@ from app.comparison.estimates import group_means
 from app.comparison.moments import NO_MOMENTS, Moments, means_by_moment
 from app.comparison.sides import Side, StepHosts
 from app.comparison.verdicts import Level
+from app.host_attributes import currency_code
 from app.margins import DEFAULTS, Margins
 from app.ranking.scores import Score, ValueUnit
 from app.records import RunRecord, TrialRecord
@@ -46,10 +47,21 @@ class Price:
     amount: float
     currency: str = ""
 
+    def __post_init__(self) -> None:
+        """Write the currency in one way: two would be two currencies."""
+        object.__setattr__(self, "currency", currency_code(self.currency))
+
     @property
     def text(self) -> str:
         """The price as text: ``0.34 USD an hour``."""
         return f"{self.amount:g}{f' {self.currency}' if self.currency else ''} an hour"
+
+
+def amount_text(amount: float, currency: str = "") -> str:
+    """Return an amount to the hundredth, or with three digits if it is less than one, with its currency."""
+    digits = 2 if amount >= 1 or not amount else 2 - math.floor(math.log10(amount))
+    whole, _, part = f"{amount:,.{digits}f}".partition(".")
+    return f"{whole}.{part.rstrip('0').ljust(2, '0')} {currency}".rstrip()
 
 
 Prices = Mapping[str, Price]

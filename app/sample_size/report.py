@@ -12,6 +12,7 @@ from app.comparison.variance import HOST, RUN, TRIAL, UPPER, VarianceComponent
 from app.comparison.verdicts import FEWEST, Level
 from app.json_converter import Json, publish, published
 from app.plans.plan import DAY
+from app.ranking.candidates import amount_text
 from app.sample_size.designs import (
     CostedDesign,
     Effort,
@@ -152,11 +153,10 @@ def hours_text(hours: float) -> str:
 
 
 def cost_text(one: CostedDesign, request: SampleSizeRequest) -> str:
-    """Return the cost with its currency, below one with three digits; the host-hours without a price."""
+    """Return the cost with its currency; the host-hours without a price."""
     if one.cost is None or request.effort.price is None:
         return f"{hours_text(one.host_hours)} host-hours"
-    digits = 2 if one.cost >= 1 or not one.cost else 2 - math.floor(math.log10(one.cost))
-    return f"{one.cost:,.{digits}f} {request.effort.price.currency}".strip()
+    return amount_text(one.cost, request.effort.price.currency)
 
 
 # Sentences

@@ -30,7 +30,7 @@ MOST_NOTES = 20
 class ReportedStudy:
     """What a report shows of a study. `tickets` are texts by lemon, `commands` those of one of its runs.
 
-    `changes` are those since the study `since`, None without one.
+    `changes` are those since the study `since`, None without one. `idle`: it is open, and no process runs it.
     """
 
     results: FleetResults
@@ -40,12 +40,13 @@ class ReportedStudy:
     commands: Sequence[str] = ()
     changes: FleetChanges | None = None
     since: str = ""
+    idle: bool = False
 
 
 def fleet_sections(one: ReportedStudy) -> list[ReportSection]:
     """Return the report of a study. Each figure is of the runs that its last table names."""
     found = one.results
-    sections = [_study(found.study)]
+    sections = [_study(found, idle=one.idle)]
     for metric, levels in zip(found.metrics, found.levels, strict=True):
         sections.append(_metric(found, metric, levels))
     sections.append(_lemons(found))
@@ -58,13 +59,15 @@ def fleet_sections(one: ReportedStudy) -> list[ReportSection]:
     return [*sections, _runs(found.study, one.host_runs), _method(one.commands)]
 
 
-def _study(study: FleetStudy) -> ReportSection:
+def _study(found: FleetResults, *, idle: bool) -> ReportSection:
+    study, measured = found.study, {host for one in found.metrics for group in one.groups.values() for host in group}
+    hosts = [host for host in study.with_replaced.hosts if host.name in measured or host.name in study.plan.by_name]
     steps = ", ".join(step.name for step in study.plan.plan.steps)
     begun = f"Begun {_moment(study.created)}" + (f", ended {_moment(study.ended)}" if study.ended else "")
-    rows = [_group_row(group, [study.plan.by_name[name] for name in names])
+    rows = [_group_row(group, [host for host in hosts if host.group == group], len(names))
             for group, names in study.plan.groups.items()]  # fmt: skip
     lines = (
-        f"Study {study.id}: {study_state(study)}. {begun}.",
+        f"Study {study.id}: {study_state(study, idle=idle)}. {begun}.",
         f"{count_text(len(study.plan.hosts), 'host')}, {count_text(study.plan.sessions, 'session')}; tests: {steps}.",
     )
     head = ("Group", "Hosts", "Type", "Zone", "Price an hour", "Image")
@@ -75,14 +78,16 @@ def _moment(text: str) -> str:
     return f"{text[:16].replace('T', ' ')} UTC"
 
 
-def _group_row(group: str, hosts: Sequence[FleetHost]) -> tuple[str, ...]:
+def _group_row(group: str, hosts: Sequence[FleetHost], now: int) -> tuple[str, ...]:
+    """Return the row of a group: of its hosts, with those replaced that have results, it has so many `now`."""
+
     def values(of: Mapping[str, None]) -> str:
         return listed([text for text in of if text], MOST_VALUES)
 
     stated: list[HostAttributes] = [host.attributes for host in hosts]
     return (
         group,
-        str(len(hosts)),
+        str(now),
         values(dict.fromkeys(each.instance_type for each in stated)),
         values(dict.fromkeys(each.zone for each in stated)),
         values(dict.fromkeys(each.price_text for each in stated)),

@@ -125,29 +125,32 @@ def read(connection: Connection, row: Mapping[str, Any], counts: Mapping[str, in
     states = Counter({HostRunState(state): count for state, count in counts.items()})
     if states.total() > MOST_HOST_RUNS:
         raise FormatError(f"It has {states.total():,} host-runs.")
-    plan = fleet_plan_from_json(read_json(row["plan"], "The fleet plan"), _hosts(connection, row["id"]))
+    hosts, replaced = _hosts(connection, row["id"])
+    plan = fleet_plan_from_json(read_json(row["plan"], "The fleet plan"), hosts)
     moments = row["created"], row["ended"], row["paused"], row["stopped"]
-    return FleetStudy(row["id"], plan.plan.name, plan, *moments, bool(row["by_workers"]), states)
+    return FleetStudy(row["id"], plan.plan.name, plan, *moments, bool(row["by_workers"]), states, replaced)
 
 
-def _hosts(connection: Connection, study: str) -> tuple[FleetHost, ...]:
-    """Return the hosts of a study, without those that were removed. Raises FormatError and ValueError."""
+def _hosts(connection: Connection, study: str) -> tuple[tuple[FleetHost, ...], tuple[FleetHost, ...]]:
+    """Return the hosts of a study, and those that were replaced. Raises FormatError and ValueError."""
     table = schema.fleet_hosts
-    query = select(table.c.host, table.c.group_name, table.c.attributes, table.c.address)
-    query = query.where(table.c.study == study, table.c.removed.is_(None)).order_by(table.c.place)
-    rows = connection.execute(query.limit(MOST_HOSTS + 1)).mappings().all()
-    if len(rows) > MOST_HOSTS:
-        raise FormatError(f"It has more than {MOST_HOSTS:,} hosts.")
+    query = select(table.c.host, table.c.group_name, table.c.attributes, table.c.address, table.c.removed)
+    query = query.where(table.c.study == study).order_by(table.c.place)
+    rows = connection.execute(query.limit(2 * MOST_HOSTS + 1)).mappings().all()
     read = cache(_attributes)  # those of one group are often the same
-    found = []
+    found: list[FleetHost] = []
+    replaced: list[FleetHost] = []
     for row in rows:
         check_types(table, dict(row))
         attributes = read(row["attributes"])
         if CONTROL.search(row["host"]) or CONTROL.search(row["group_name"]):
             raise FormatError("The name of a host or group has a control character.")
         address = None if row["address"] is None else _address(row["address"])
-        found.append(FleetHost(row["host"], row["group_name"], attributes, address))
-    return tuple(found)
+        kept = found if row["removed"] is None else replaced
+        kept.append(FleetHost(row["host"], row["group_name"], attributes, address))
+    if max(len(found), len(replaced)) > MOST_HOSTS:
+        raise FormatError(f"It has more than {MOST_HOSTS:,} hosts.")
+    return tuple(found), tuple(replaced)
 
 
 def _address(text: str) -> HostAddress:
@@ -311,9 +314,10 @@ def _write_changed(connection: Connection, study: FleetStudy, changed: Iterable[
 def add_hosts(connection: Connection, word: str, hosts: Sequence[FleetHost], replaced: str = "") -> list[HostRun]:
     """Add hosts to a study, or one in place of the host `replaced`; return their new host-runs.
 
-    A new host gets a host-run in every session that is not over for others, in place of those of `replaced` that did
-    not end well: they are skipped, and who carries one stops its run. Host-runs that were completed stay. Raises
-    StoreError for hosts that the study has, and for a mesh or pairs.
+    A new host gets a host-run in every session that is not over for others, else in the last one. One in place of
+    `replaced` gets one for each of its host-runs that did not end well, if it has any: they are skipped, and who
+    carries one stops its run. Host-runs that were completed stay. Raises StoreError for hosts that the study has, and
+    for a mesh or pairs.
     """
     study = find(connection, word)
     if not hosts or (replaced and len(hosts) > 1):
@@ -326,7 +330,8 @@ def add_hosts(connection: Connection, word: str, hosts: Sequence[FleetHost], rep
     if replaced:
         own = update(table).where(table.c.study == study.id, table.c.host == replaced)
         connection.execute(own.values(removed=moment, replaced_by=hosts[0].name))
-        sessions = {one.session for one in every if one.host == replaced and one.state is not HostRunState.DONE}
+        unmet = {one.session for one in every if one.host == replaced and one.state is not HostRunState.DONE}
+        sessions = unmet or sessions
         reason = f"replaced by {hosts[0].name}"
         unrecorded = set(ownership.unrecorded_runs(connection))
         unmeasured = [

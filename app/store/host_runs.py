@@ -205,19 +205,21 @@ def confirm(connection: Connection, study: str, one: HostRun) -> None:
 
 def settle(
     connection: Connection, study: str, one: HostRun, state: HostRunState, *, reason: str, wait: float = 0.0
-) -> None:
+) -> HostRun:
     """Set the state of a host-run that is no longer under way; one that waits again starts in `wait` seconds.
 
-    In a study that was ended it is skipped instead. Raises TakenOverError for an old epoch.
+    In a study that was ended it is skipped instead. Return it as written. Raises TakenOverError for an old epoch.
     """
     _of_epoch(connection, study, one.number, one.epoch)
     moment = dialect_of(connection).moment(connection)
     due = (datetime.fromisoformat(moment) + timedelta(seconds=wait)).isoformat(timespec="milliseconds")
     made = replace(one, state=state, reason=reason, due=due if wait else one.due, changed=moment)
-    write(connection, study, _unless_ended(connection, study, made))
+    written = _unless_ended(connection, study, made)
+    write(connection, study, written)
     if state is HostRunState.DONE:
         _record_session(connection, study, one)
     end_if_over(connection, study, moment)
+    return written
 
 
 def _unless_ended(connection: Connection, study: str, one: HostRun) -> HostRun:

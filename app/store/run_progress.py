@@ -1,18 +1,36 @@
 """Progress of several runs at once: their trials, figures, verdicts and most severe findings, no samples."""
 
+import statistics
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from sqlalchemy import Connection, select
 
 from app.events import State
 from app.fleet_study import FigureKey, RunProgress
 from app.store import run_reader, schema
+from app.timestamps import seconds_between
 from suites.verdict import Trust
 from suites.vocab import Severity
 
 _AT_A_TIME = 400
 """Runs of one query."""
+
+
+class _Trial(NamedTuple):
+    number: int
+    step: str
+    place: int
+    warm_up: bool
+    state: str
+    version: str | None
+    started: str
+    ended: str | None
+
+    @property
+    def counted(self) -> bool:
+        return not self.warm_up and self.state == State.DONE.value
 
 
 def progress_of(
@@ -29,34 +47,33 @@ def _progress(
     connection: Connection, runs: Sequence[str], metrics: Collection[str] | None
 ) -> Iterator[tuple[str, RunProgress]]:
     trials = schema.trials.c
-    columns = (trials.run_id, trials.id, trials.step, trials.number, trials.warm_up, trials.state, trials.tool_version)
-    of_runs: dict[str, list[tuple[int, str, int, bool, str, str | None]]] = {
+    columns = (trials.id, trials.step, trials.number, trials.warm_up, trials.state, trials.tool_version)
+    times = (trials.started, trials.ended)
+    of_runs: dict[str, list[_Trial]] = {
         run: [] for run in connection.execute(select(schema.runs.c.id).where(schema.runs.c.id.in_(runs))).scalars()
     }
-    for run, *trial in connection.execute(select(*columns).where(trials.run_id.in_(runs)).order_by(trials.id)):
-        of_runs[run].append((*trial[:3], bool(trial[3]), *trial[4:]))
-    steps = {
-        (run, number): step
-        for run, found in of_runs.items()
-        for number, step, _, warm_up, state, _ in found
-        if not warm_up and state == State.DONE.value
-    }
+    query = select(trials.run_id, *columns, *times).where(trials.run_id.in_(runs))
+    for run, *trial in connection.execute(query.order_by(trials.id)):
+        of_runs[run].append(_Trial(*trial))
+    steps = {(run, one.number): one.step for run, found in of_runs.items() for one in found if one.counted}
     figures = _figures(connection, runs, steps, metrics)
     trusts = _trusts(connection, runs)
     findings = _findings(connection, runs)
     for run, found in of_runs.items():
         own = trusts.get(run, {})
-        under_way = next((one for one in reversed(found) if one[4] == State.RUNNING.value), None)
+        under_way = next((one for one in reversed(found) if one.state == State.RUNNING.value), None)
+        counted = [one for one in found if one.counted]
         severity, title = findings.get(run, (None, ""))
         yield (
             run,
             RunProgress(
-                ended=sum(one[4] != State.RUNNING.value for one in found),
-                counted=sum(owner == run for owner, _ in steps),
-                step=under_way[1] if under_way else "",
-                trial=under_way[2] if under_way else 0,
+                ended=sum(one.state != State.RUNNING.value for one in found),
+                counted=len(counted),
+                step=under_way.step if under_way else "",
+                trial=under_way.place if under_way else 0,
                 figures={key: tuple(values) for key, values in figures.get(run, {}).items()},
-                versions=_versions((step, version) for number, step, *_, version in found if (run, number) in steps),
+                versions=_versions((one.step, one.version) for one in counted),
+                seconds=_seconds(counted),
                 trusts={step: trust for step, trust in own.items() if step is not None},
                 trust=own.get(None),
                 finding=title,
@@ -71,6 +88,15 @@ def _versions(trials: Iterable[tuple[str, str | None]]) -> Mapping[str, frozense
     for step, version in trials:
         found[step].add(version or None)
     return {step: frozenset(filter(None, own)) if None not in own else frozenset() for step, own in found.items()}
+
+
+def _seconds(trials: Iterable[_Trial]) -> Mapping[str, float]:
+    """Return the median seconds of a trial by step, of those whose end is known."""
+    found: dict[str, list[float]] = defaultdict(list)
+    for one in trials:
+        if one.ended is not None and (seconds := seconds_between(one.started, one.ended)) > 0:
+            found[one.step].append(seconds)
+    return {step: statistics.median(own) for step, own in found.items()}
 
 
 def _figures(

@@ -12,7 +12,9 @@ from app.fleet.proposals import MOST_INSTANCES, Proposals, propose_for
 from app.fleet.results import FleetResults
 from app.fleet.study import FleetMetric
 from app.plans.plan import Policy
+from app.ranking.candidates import amount_text
 from app.sample_size.designs import DesignLimits
+from app.sample_size.report import hours_text
 from app.services import Workstation
 from suites.errors import BenchwrightError
 from suites.quantities import count_text, listed
@@ -64,14 +66,14 @@ _COLUMNS: tuple[TableColumn[FleetDesign], ...] = (
     TableColumn("At upper limits", lambda one: MISSING if one.cautious is None else _share_text(one.cautious),
                 align=RIGHT, width=120, hide_order=1, key=lambda one: one.cautious or 0.0,
                 tip=f"What it shows {AT_UPPER_LIMITS}"),
-    TableColumn("Instance-hours", lambda one: f"{one.hours:.2f}", align=RIGHT, width=116,
+    TableColumn("Instance-hours", lambda one: hours_text(one.hours), align=RIGHT, width=116,
                 tip="Of all types together", key=lambda one: one.hours),
 )  # fmt: skip
 
 
 def _cost(currency: str) -> TableColumn[FleetDesign]:
     return TableColumn(
-        f"Cost {currency}".rstrip(), lambda one: MISSING if one.cost is None else f"{one.cost:.2f}", align=RIGHT,
+        f"Cost {currency}".rstrip(), lambda one: MISSING if one.cost is None else amount_text(one.cost), align=RIGHT,
         width=90, key=lambda one: one.cost or 0.0, tip="Of all types together, by the mean price of the hosts",
     )  # fmt: skip
 

@@ -72,6 +72,15 @@ def test_few_hosts_have_no_distance_and_equal_ones_none() -> None:
     assert not any(row.apart for row in equal.rows)
 
 
+def test_host_runs_that_results_leave_out_have_no_values() -> None:
+    found = study(6)
+    values = progress({f"r{n}": [float(n)] for n in range(1, 7)})
+    states = dict(enumerate(HostRunState, 1))
+    runs = [replace(one, state=states[one.number]) for one in done(found)]
+    shown = {row.title for row in board_of(found, runs, values).rows if row.values}
+    assert shown == {f"a{n}" for n, state in states.items() if state.active or state is HostRunState.DONE}
+
+
 def test_invalid_values_are_no_values() -> None:
     found = study(1)
     (row,) = board_of(found, done(found), progress({"r1": [5.0]}, Trust.INVALID)).rows

@@ -39,6 +39,13 @@ def test_the_time_to_write_test_files_is_not_known() -> None:
     assert "Time: 2 min" in estimate_lines(estimate_of(study(3, 1), totals_of))
 
 
+def test_a_cost_whose_time_is_a_lower_bound_is_one() -> None:
+    known = replace(estimate_of(study(1), totals_of), measured={"USD": 1.0}, kept={"USD": 2.0})
+    for found, bound in ((known, False), (replace(known, open=True), True), (replace(known, prepared=2**30), True)):
+        (cost,) = (line for line in estimate_lines(found) if line.startswith("Cost: "))
+        assert cost.startswith("Cost: at least 1.00 USD") == bound
+
+
 def test_sessions_are_spread_over_days() -> None:
     day = 86400.0
     found = estimate_of(study(2, at_once=1, sessions=3, every=day), totals_of)
@@ -85,7 +92,7 @@ def test_an_unknown_volume_is_not_left_out() -> None:
 def test_a_small_cost_is_not_zero() -> None:
     found = replace(estimate_of(study(1), totals_of), measured={"USD": 0.00312}, kept={"USD": 12.345})
     (cost,) = (line for line in estimate_lines(found) if line.startswith("Cost: "))
-    assert "0.0031 USD" in cost
+    assert "0.00312 USD" in cost
     assert "12.35 USD" in cost or "12.34 USD" in cost
 
 

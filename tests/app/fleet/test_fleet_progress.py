@@ -1,6 +1,7 @@
 """benchwright fleet run and resume: what they print while a study runs, and their exit status."""
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
@@ -15,7 +16,7 @@ from app.cli import fleet
 from app.cli.fleet_board import MOST_ROWS, remark_of
 from app.cli.fleet_progress import StudyNotes
 from app.cli.main import benchwright
-from app.events import LibraryChanged, RunEnded, State
+from app.events import LibraryChanged
 from app.fleet.board import board_of
 from app.fleet_study import FleetStudy, HostRun, HostRunState
 from app.services import Workstation
@@ -27,40 +28,58 @@ LIBRARY = Path("runs.sqlite3")
 LATER = (datetime.now(UTC) + timedelta(hours=2)).isoformat(timespec="milliseconds")
 
 
-def notes_of(sessions: int = 1, hosts: int = 2) -> tuple[StudyNotes, list[HostRun]]:
-    plan = fleet_plan(numbered(hosts), short_plan(sessions=sessions))
-    runs = [replace(one, due=LATER if one.session > 1 else "", attempts=1) for one in plan.host_runs()]
-    study = FleetStudy("f1", "short", plan, "", counts={HostRunState.WAITING: len(runs)})
-    return StudyNotes(study, runs, LIBRARY, quiet=False), runs
+class Notes:
+    """Notes on a study whose host-runs the test settles, as its runner does."""
+
+    def __init__(self, sessions: int = 1, hosts: int = 2) -> None:
+        plan = fleet_plan(numbered(hosts), short_plan(sessions=sessions))
+        self.runs = [replace(one, due=LATER if one.session > 1 else "") for one in plan.host_runs()]
+        counts = Counter({HostRunState.WAITING: len(self.runs)})
+        self.study = FleetStudy("f1", "short", plan, "", counts=counts)
+        self.notes = StudyNotes(lambda: self.study, self.runs, LIBRARY, quiet=False)
+
+    def settle(self, one: HostRun, state: HostRunState, reason: str = "", attempts: int = 1) -> None:
+        counts = Counter(self.study.counts)
+        counts[HostRunState.WAITING] -= 1
+        counts[state] += 1
+        self.study = replace(self.study, counts=counts)
+        self.notes.settled(self.study, replace(one, attempts=attempts), state, reason)
 
 
-def ended(state: State = State.DONE, reason: str = "") -> RunEnded:
-    return RunEnded("20260101-000000-aaaa", state, reason)
-
-
-def test_a_host_run_counts_once_however_often_it_was_tried(capsys: pytest.CaptureFixture[str]) -> None:
-    notes, (first, second) = notes_of()
+def test_a_host_run_that_is_tried_again_is_not_over(capsys: pytest.CaptureFixture[str]) -> None:
+    notes = Notes()
+    first, second = notes.runs
     for attempt in (1, 2):
-        notes.note(replace(first, attempts=attempt), ended(State.FAILED, "refused."))
-    notes.note(second, ended())
+        notes.settle(first, HostRunState.WAITING, "refused.", attempt)
+    notes.settle(first, HostRunState.FAILED, "refused.", 3)
+    notes.settle(second, HostRunState.DONE)
     assert capsys.readouterr().err.splitlines() == [
-        "1/2  a1: failed, attempt 1 of 3. refused",
-        "1/2  a1: failed, attempt 2 of 3. refused",
+        "0/2  a1: waiting, attempt 1 of 3 failed. refused",
+        "0/2  a1: waiting, attempt 2 of 3 failed. refused",
+        "1/2  a1: failed. refused",
         "2/2  a2: done",
     ]
 
 
+def test_hosts_added_meanwhile_are_in_the_total(capsys: pytest.CaptureFixture[str]) -> None:
+    notes = Notes(hosts=1)
+    notes.study = replace(notes.study, counts=Counter({HostRunState.WAITING: 3}))
+    notes.settle(notes.runs[0], HostRunState.DONE)
+    assert capsys.readouterr().err == "1/3  a1: done\n"
+
+
 def test_the_start_of_the_next_session_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    notes, runs = notes_of(sessions=2)
-    for state in (State.FAILED, State.DONE):  # tried again
-        notes.note(runs[0], ended(state))
+    notes = Notes(sessions=2)
+    for state in (HostRunState.WAITING, HostRunState.DONE):  # tried again
+        notes.settle(notes.runs[0], state)
     assert "Session" not in capsys.readouterr().err
-    notes.note(runs[1], ended())
+    notes.settle(notes.runs[1], HostRunState.DONE)
     assert "Session 2 of 2" in capsys.readouterr().err
 
 
 def test_a_problem_of_the_library_is_printed_once(capsys: pytest.CaptureFixture[str]) -> None:
-    notes, runs = notes_of()
+    every = Notes()
+    notes, runs = every.notes, every.runs
     for number in (0, 1, 0, 1):
         notes.note(runs[number], LibraryChanged(LIBRARY, f"disk full, run {number}", "free space"))
     for one in runs:
@@ -71,7 +90,8 @@ def test_a_problem_of_the_library_is_printed_once(capsys: pytest.CaptureFixture[
 
 
 def test_a_run_that_is_stored_elsewhere_is_named_with_the_file(capsys: pytest.CaptureFixture[str]) -> None:
-    notes, runs = notes_of()
+    every = Notes()
+    notes, runs = every.notes, every.runs
     notes.note(runs[0], LibraryChanged(LIBRARY, "disk full", "free space"))
     notes.note(runs[0], LibraryChanged(Path("saved.sqlite3")))
     assert "saved.sqlite3" in capsys.readouterr().err
@@ -125,6 +145,17 @@ def test_a_study_that_no_process_runs_is_named_as_such_and_deleted_once_it_was_e
     assert json.loads(call("show", "--json").stdout)["study"]["idle_since"] is None
     assert call("delete", study.id).exit_code == 0
     assert json.loads(call("--json").stdout) == []
+
+
+def test_what_was_skipped_is_not_offered_to_run(tmp_path: Path) -> None:
+    library = tmp_path / "runs.sqlite3"
+    with closing(Workstation(library, tmp_path / "hosts.toml")) as workstation:
+        begin(workstation, fleet_plan(numbered(2)))
+    call = partial(CliRunner().invoke, benchwright)
+    skipped = call(["--store", str(library), "fleet", "skip", "last", "a1"])
+    assert "1 host-run" in skipped.stderr
+    assert "fleet resume" not in skipped.stderr
+    assert "fleet resume" in call(["--store", str(library), "fleet", "retry", "last", "a1"]).stderr
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ from app.margins import Margins
 from app.services import Workstation
 from app.sharing.fleet_sections import ReportedStudy, fleet_sections
 from app.sharing.html_report import html_report
+from tests.app.fleet.measured_studies import measured_study
 from tests.app.fleet.studies import fleet_plan, numbered
 from tests.printed_json import errors
 from tests.widgets.fleet_studies import BROKEN, SLOW, copied_study
@@ -60,11 +61,54 @@ def test_a_report_needs_a_file(call: Call) -> None:
 
 
 def test_changes_since_a_study_are_in_the_report_and_the_results(call: Call, tmp_path: Path) -> None:
-    text = tmp_path / "study.md"
-    assert call("report", "--markdown", str(text), "--since", "last").exit_code == 0
-    assert "Changes since last" in text.read_text()
-    assert "Changes since last" in call("results", "--since", "last").stdout
-    assert call("results", "--since", "nosuch").exit_code == 2
+    with closing(Workstation(tmp_path / "runs.sqlite3", tmp_path / "hosts.toml")) as workstation:
+        (before,) = workstation.fleet_studies()
+        newer = measured_study(workstation, 3, {("c7i", 1): 0.5, ("c7i", 2): 0.5})
+    text, since = tmp_path / "study.md", ("--since", before.id)
+    assert call("report", newer.id, "--markdown", str(text), *since).exit_code == 0
+    assert f"Changes since {before.id}" in text.read_text()
+    shown = call("results", newer.id, *since).stdout
+    assert f"Changes since {before.id}" in shown
+    content = json.loads(call("results", newer.id, *since, "--json").stdout)
+    assert not errors("fleet-results", content)
+    changes = content["changes"]
+    assert changes["since"] == before.id
+    assert changes["lines"]
+    assert all(line in shown for line in changes["lines"])
+    (group,) = (one for one in changes["every"] if one["group"] == "c7i" and not one["host"])
+    assert group["ratio"] == pytest.approx(0.485, abs=0.02)
+    assert json.loads(call("results", newer.id, "--json").stdout)["changes"] is None
+
+
+@pytest.mark.parametrize("earlier", ["nosuch", "last"])
+def test_changes_need_another_study(call: Call, tmp_path: Path, earlier: str) -> None:
+    assert call("results", "--since", earlier).exit_code == 2
+    assert call("report", "--markdown", str(tmp_path / "x.md"), "--since", earlier).exit_code == 2
+    assert not (tmp_path / "x.md").exists()
+
+
+def test_an_unknown_metric_is_refused_with_the_known_ones(call: Call, tmp_path: Path) -> None:
+    for words in (("results",), ("report", "--markdown", str(tmp_path / "x.md"))):
+        found = call(*words, "--metric", "latency_p99", "--metric", "nosuch")
+        assert found.exit_code == 2
+        assert "no result of nosuch" in found.stderr
+        assert "latency_p99" in found.stderr
+    assert call("results", "--metric", "latency_p99").exit_code == 0
+
+
+def test_two_outputs_are_two_files_and_none_is_standard_output(call: Call, tmp_path: Path) -> None:
+    same, roundabout = tmp_path / "same", tmp_path / "folder" / ".." / "same"
+    for words in (
+        ("report", "--html", str(same), "--markdown", str(roundabout)),
+        ("results", "--csv", str(same), "--png", str(same)),
+        ("report", "--markdown", "-"),
+        ("results", "--csv", "-"),
+    ):
+        found = call(*words)
+        assert found.exit_code == 2
+        assert "Traceback" not in found.stderr
+    assert not same.exists()
+    assert not Path("-").exists()
 
 
 def test_every_trial_is_a_row_with_its_host_session_and_run(call: Call, tmp_path: Path) -> None:

@@ -97,8 +97,16 @@ def test_the_notes_name_power_moments_and_outliers() -> None:
     shared = Proposals(one, replace(REQUEST, moments=9e-4), COST, ())
     assert any("3 %" in line for line in shared.notes)
     assert len(Proposals(one, REQUEST, COST, (), "x").notes) == len(Proposals(one, REQUEST, COST, ()).notes) + 1
-    (power,) = Proposals(one, replace(REQUEST, goal=FleetGoal.DIFFERENCE), COST, ()).notes
+    difference = replace(REQUEST, goal=FleetGoal.DIFFERENCE)
+    designs = tuple(propose_fleet(COMPONENTS, replace(difference, wanted=0.2), COST))
+    (power,) = Proposals(one, difference, COST, designs).notes
     assert "80 %" in power
+
+
+def test_without_a_design_no_note_speaks_of_one() -> None:
+    one = fleet_of(np.random.default_rng(1), SimulatedFleet())
+    for goal in FleetGoal:
+        assert Proposals(one, replace(REQUEST, goal=goal), COST, (), unknown=("no time",)).notes == []
 
 
 def test_without_a_price_the_least_hours_are_first() -> None:
