@@ -16,6 +16,7 @@ from app.library_location import Location
 from app.relay_asker import RelayAsker, RelayedQuestion
 from app.services import Workstation
 from app.session_text import moment_text
+from app.store.errors import StoreError
 from app.timestamps import now
 from remote.questions import Asker
 
@@ -34,6 +35,7 @@ class StudyNotes:
     ) -> None:
         self._library = library
         self._read, self._quiet, self._lock = read, quiet, threading.Lock()
+        self._study = read()
         self._left: dict[int, set[int]] = defaultdict(set)
         for one in host_runs:
             if not one.state.over:
@@ -54,7 +56,9 @@ class StudyNotes:
         if self._quiet or state.active:
             return
         with self._lock:
-            self._note_state(one, state, reason, self._read())
+            with suppress(StoreError):  # the host-run is settled: an error here would settle it again
+                self._study = self._read()
+            self._note_state(one, state, reason, self._study)
 
     def _note_problem(self, one: HostRun, event: LibraryChanged) -> None:
         """Print the first of the problems of all host-runs, and where a run is stored instead."""

@@ -20,6 +20,7 @@ from app.events import LibraryChanged
 from app.fleet.board import board_of
 from app.fleet_study import FleetStudy, HostRun, HostRunState
 from app.services import Workstation
+from app.store.errors import StoreError
 from tests.app.fleet.studies import ended_process, fleet_plan, numbered, short_plan
 from tests.lab_sshd import AnsweringAsker
 from tests.widgets.fleet_studies import begin
@@ -66,6 +67,18 @@ def test_hosts_added_meanwhile_are_in_the_total(capsys: pytest.CaptureFixture[st
     notes.study = replace(notes.study, counts=Counter({HostRunState.WAITING: 3}))
     notes.settle(notes.runs[0], HostRunState.DONE)
     assert capsys.readouterr().err == "1/3  a1: done\n"
+
+
+def test_a_library_that_cannot_be_read_is_no_error_of_a_host_run(capsys: pytest.CaptureFixture[str]) -> None:
+    def read() -> FleetStudy:
+        if reads:
+            raise StoreError("The library is locked.", "Wait.")
+        reads.append(1)
+        return every.study
+
+    reads, every = list[int](), Notes()
+    StudyNotes(read, every.runs, LIBRARY, quiet=False).settled(every.study, every.runs[0], HostRunState.DONE, "")
+    assert capsys.readouterr().err == "0/2  a1: done\n"
 
 
 def test_the_start_of_the_next_session_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
