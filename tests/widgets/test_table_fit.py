@@ -1,11 +1,13 @@
 """A table fits its columns to its rows when it is shown; a hidden one measures nothing."""
 
+import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import QStackedWidget, QWidget
 from pytestqt.qtbot import QtBot
 
 from widgets.parts.table import Table
-from widgets.parts.table_model import TableColumn, TableModel
+from widgets.parts.table_model import RIGHT, TableColumn, TableModel
 
 
 class MeasuredTable(Table[str]):
@@ -70,3 +72,44 @@ def test_rows_in_another_order_have_the_same_widths_and_are_drawn_once(qtbot: Qt
     qtbot.wait(50)
     assert table.columnWidth(0) > widths[0]
     assert table.drawn - before == 8
+
+
+@pytest.mark.usefixtures("dressed")
+@pytest.mark.parametrize("text", ["qapp", "large_text"])
+def test_no_column_is_narrower_than_its_title(qtbot: QtBot, request: pytest.FixtureRequest, text: str) -> None:
+    request.getfixturevalue(text)
+    columns: list[TableColumn[str]] = [
+        TableColumn("Instance type", str, width=20),
+        TableColumn("Headline", str, width=20, align=RIGHT, unit="k IOPS", key=str),
+        TableColumn("Availability zone", str, width=20, whole=True, most=30),
+        TableColumn("Remarks of the host", str, stretch=True),
+        TableColumn("Remarks of the run", lambda row: row * 9, stretch=True),
+    ]
+    table = Table("Hosts", TableModel(columns))
+    qtbot.addWidget(table)
+    table.resize(300, 200)
+    table.show_rows(["a", "b"])
+    with qtbot.waitExposed(table):
+        table.show()
+    head, titles = table.horizontalHeader(), table.content.texts()[0]
+    needed = [head.fontMetrics().horizontalAdvance(title) + 2 * 8 for title in titles]  # the padding is in window.qss
+    assert all(head.sectionSize(number) >= needed[number] for number in range(5))
+    assert table.horizontalScrollBar().maximum() > 0
+    before = head.sectionSize(1)
+    head.setSortIndicator(1, Qt.SortOrder.AscendingOrder)
+    qtbot.waitUntil(lambda: head.sectionSize(1) > before)  # the sort indicator
+    table.resize(sum(needed) + 400, 200)
+    qtbot.waitUntil(lambda: table.horizontalScrollBar().maximum() == 0)
+
+
+def test_rows_of_wrapped_texts_follow_the_width(qtbot: QtBot) -> None:
+    table = Table("Remarks", TableModel([TableColumn("Remark", str, stretch=True)]))
+    qtbot.addWidget(table)
+    table.setWordWrap(True)
+    table.resize(600, 200)
+    table.show_rows(["too old; reference, no spread known"])
+    with qtbot.waitExposed(table):
+        table.show()
+    one_line = table.rowHeight(0)
+    table.resize(120, 200)
+    assert table.rowHeight(0) > one_line

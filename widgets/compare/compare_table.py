@@ -174,15 +174,16 @@ class CompareTable(Table[CompareLine]):
 
         What is cut, in this order: the prose of the verdict, `optional` columns, the ends of the interval, the metric.
         """
-        columns = enumerate(self.content.columns)
-        wanted = {n: self._widest.get(n, self.scaled(each.width)) for n, each in columns if each.width}
+        columns = [(n, each.width) for n, each in enumerate(self.content.columns) if each.width]
+        wanted = {n: self._widest.get(n) or max(self.title_width(n), self.scaled(width)) for n, width in columns}
         widths = {n: width for n, width in wanted.items() if n != SPREAD or n in optional}
         widths[INTERVAL] = max(widths[INTERVAL], self._labelled)
         widths[VERDICT] = max(self.scaled(_VERDICT_WANTED), self._verdict)
+        least_interval = max(self.title_width(INTERVAL), self.scaled(_NARROW_INTERVAL))
         free = self.viewport().width() - sum(widths.values())
         for number, least in (
             (VERDICT, max(self.scaled(_VERDICT_BASELINE), self._verdict)),
-            (INTERVAL, widths[INTERVAL] if optional else self.scaled(_NARROW_INTERVAL)),
+            (INTERVAL, widths[INTERVAL] if optional else least_interval),
             (METRIC, self._least_metric(widths[METRIC])),
         ):
             cut = min(max(0, -free), max(0, widths[number] - least))
@@ -196,7 +197,7 @@ class CompareTable(Table[CompareLine]):
         metrics = QFontMetrics(text_font(TextSize.BODY))
         titles = {_metric(line) for line in self.content.shown}
         whole = max(map(metrics.horizontalAdvance, titles), default=0) + SPACE[1] + SPACE[0] + 1
-        return min(wanted * 3 // 4, max(whole, self.horizontalHeader().sectionSizeHint(METRIC)))
+        return max(self.title_width(METRIC), min(wanted * 3 // 4, whole))
 
     def _widest_verdict(self, heads: Collection[str]) -> int:
         """Return the width of the longest verdict of `heads` with its icon."""

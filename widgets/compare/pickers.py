@@ -3,7 +3,8 @@
 from collections.abc import Collection
 from pathlib import Path
 
-from PySide6.QtWidgets import QDialog, QPushButton, QWidget
+from PySide6.QtCore import QSize
+from PySide6.QtWidgets import QDialog, QPushButton, QStyleOptionViewItem, QWidget
 
 from app.baselines.baselines import HEAD, Baseline, baseline_row
 from app.baselines.reference_file import PARSERS
@@ -16,8 +17,8 @@ from widgets.parts.boxes import fill, in_row
 from widgets.parts.controls import line_edit, push_button
 from widgets.parts.dialogs import ask_for_file, button_row, dialog_column, fit
 from widgets.parts.notice import Notice
-from widgets.parts.table import Table
-from widgets.parts.table_model import LEFT, RIGHT, TableColumn, TableModel
+from widgets.parts.table import RowDelegate, Table
+from widgets.parts.table_model import LEFT, RIGHT, Index, TableColumn, TableModel
 from widgets.parts.text import Text, Tone, set_tool_tip
 from widgets.theme import SPACE
 
@@ -73,7 +74,20 @@ class RunPicker(QDialog):
 
 _BASELINES_SIZE = (860, 460)
 
+_PADDING = 5
+"""Pixels at each side of a cell, as in window.qss."""
+
 FILES = f"Tables, results of yabs.sh ({' '.join(f'*{suffix}' for suffix in (*PARSERS, '.txt', '.json', '.log'))})"
+
+
+class _WrappedCell(RowDelegate):
+    """Has the height of its wrapped text with a space: Qt leaves out the padding where it wraps."""
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
+        """Return the size of a cell."""
+        if option.rect.isValid():
+            option.rect = option.rect.adjusted(_PADDING, 0, -_PADDING, 0)
+        return super().sizeHint(option, index) + QSize(0, SPACE[1])
 
 
 class BaselinePicker(QDialog):
@@ -84,7 +98,8 @@ class BaselinePicker(QDialog):
         self._workstation = workstation
         self._to_select = ""
         self.table = Table("Baselines", TableModel(COLUMNS), identity=lambda one: one.selector)
-        self.table.setWordWrap(True)
+        self.table.setWordWrap(True)  # contents and remarks
+        self.table.setItemDelegate(_WrappedCell(self.table))
         self.about = Text("", Tone.MUTED)
         self.notice = Notice()
         self.import_button = QPushButton("Import table…")
@@ -119,7 +134,6 @@ class BaselinePicker(QDialog):
     def _show(self, found: list[Baseline]) -> None:
         self.notice.hide()
         self.table.show_rows(found)
-        self.table.resizeRowsToContents()  # remarks can wrap
         self.table.select(
             self._to_select if self.table.row_of(self._to_select) >= 0 else found[0].selector if found else ""
         )
@@ -162,7 +176,7 @@ def _column(number: int) -> TableColumn[Baseline]:
         HEAD[number],
         lambda one: baseline_row(one)[number],
         align=RIGHT if HEAD[number] == "Version" else LEFT,
-        stretch=HEAD[number] == "Remarks",
+        stretch=HEAD[number] in {"Contents", "Remarks"},
     )
 
 

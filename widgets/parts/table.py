@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Generic
 
-from PySide6.QtCore import QItemSelection, QItemSelectionModel, QSignalBlocker, Qt, QTimer, Signal
+from PySide6.QtCore import QItemSelection, QItemSelectionModel, QSignalBlocker, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QBrush,
     QFontMetrics,
@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
     QHeaderView,
     QStyle,
     QStyledItemDelegate,
+    QStyleOptionHeaderV2,
     QStyleOptionViewItem,
     QTableView,
 )
@@ -109,7 +110,7 @@ class Table(QTableView, Generic[RowT]):
         self._restored = self._placing = False
         self._widths: dict[str, int] = {}  # that the user has set, by column
         self._order: list[str] = []  # of the columns, if the user has moved one
-        self._fitted: list[tuple[str, int, bool]] = []
+        self._fitted: list[tuple[str, bool]] = []
         self.without_room: frozenset[int] = frozenset()
         """The columns that are hidden because the table is narrow."""
 
@@ -274,6 +275,8 @@ class Table(QTableView, Generic[RowT]):
         with QSignalBlocker(head):  # at each width that changes the table would plan to be drawn once more, later
             self.fit_columns()
             self._stretch()
+        if self.wordWrap():
+            self.resizeRowsToContents()
         if self._section_widths() != widths:
             self.updateGeometries()
             self.viewport().update()
@@ -291,7 +294,7 @@ class Table(QTableView, Generic[RowT]):
     def fit_columns(self) -> None:
         """Hide columns that the rows do not need, and in a narrow table those with `hide_order`, in that order."""
         columns, rows = self.content.columns, self.content.rows
-        self._set_widths()
+        self._set_modes()
         shown = {number for number, each in enumerate(columns) if each.needed is None or each.needed(rows)}
         for number in shown:
             self.setColumnHidden(number, False)  # a hidden one has no width for its title
@@ -303,7 +306,7 @@ class Table(QTableView, Generic[RowT]):
         self.without_room = needed - shown
         for number, column in enumerate(columns):
             self.setColumnHidden(number, number not in shown)
-            if number in shown and not column.stretch and not column.fixed:
+            if number in shown and not column.stretch:
                 self.horizontalHeader().resizeSection(number, wanted[number])
 
     def _stretch(self) -> None:
@@ -311,11 +314,13 @@ class Table(QTableView, Generic[RowT]):
         head, columns = self.horizontalHeader(), self.content.columns
         stretching = [at for at, each in enumerate(columns) if each.stretch and not self.isColumnHidden(at)]
         free = self.viewport().width() - head.length() + sum(head.sectionSize(each) for each in stretching)
-        needed = {number: self._longest_width(number) for number in stretching}
+        titles = {number: self.title_width(number) for number in stretching}
+        needed = {number: max(titles[number], self._longest_width(number)) for number in stretching}
         enough = max(needed.values(), default=0) * len(needed) <= free
         for left, number in zip(range(len(needed), 0, -1), sorted(needed, key=needed.__getitem__), strict=True):
             share = free // left
             width = share if enough or left == 1 else min(share, max(needed[number], self._wanted_width(number)))
+            width = max(width, titles[number])  # the table scrolls sideways if there is no room
             head.resizeSection(number, width)
             free -= width
 
@@ -335,12 +340,23 @@ class Table(QTableView, Generic[RowT]):
             return
         super().keyPressEvent(event)
 
+    def title_width(self, number: int) -> int:
+        """Return the width of the title of a column, with its padding and, if it is sorted by, the sort indicator."""
+        option, head = QStyleOptionHeaderV2(), self.horizontalHeader()
+        head.initStyleOption(option)
+        head.initStyleOptionForIndex(option, number)
+        return self.style().sizeFromContents(QStyle.ContentsType.CT_HeaderSection, option, QSize(), head).width()
+
     def _wanted_width(self, number: int) -> int:
+        """Return the width that the user has set, or the one that the column has in a wide table."""
+        column = self.content.columns[number]
+        own = 0 if column.stretch else self._widths.get(column.name, 0)
+        return own or max(self.title_width(number), self._content_width(number))
+
+    def _content_width(self, number: int) -> int:
         column = self.content.columns[number]
         if column.stretch:
             return self.scaled(column.least)
-        if own := self._widths.get(column.name):
-            return own
         if column.fixed:
             return self.scaled(column.width)
         if column.width:
@@ -396,6 +412,7 @@ class Table(QTableView, Generic[RowT]):
 
     def _sort(self, column: int, order: Qt.SortOrder) -> None:
         self._keeping_selection(lambda: self.content.sort(column, order))
+        self._refit.start()  # the sort indicator needs room
         self.scrollTo(self.currentIndex())
 
     def _enable_sorting(self) -> None:
@@ -405,16 +422,15 @@ class Table(QTableView, Generic[RowT]):
         head.setSectionsClickable(True)
         head.setSortIndicatorShown(True)
 
-    def _set_widths(self) -> None:
-        wanted = [(column.name, column.width, column.stretch) for column in self.content.columns]
+    def _set_modes(self) -> None:
+        """Set which columns the user can resize, and the order of all, where the columns are others than before."""
+        wanted = [(column.name, column.stretch) for column in self.content.columns]
         if wanted == self._fitted:
             return
         self._fitted, head = wanted, self.horizontalHeader()
         for number, column in enumerate(self.content.columns):
             mode = QHeaderView.ResizeMode.Fixed if column.stretch else QHeaderView.ResizeMode.Interactive
             head.setSectionResizeMode(number, mode)
-            if column.width:
-                head.resizeSection(number, self._wanted_width(number))
         self._place_columns()
 
     def _place_columns(self) -> None:
