@@ -134,9 +134,9 @@ class FleetResultServices(FleetServices, ABC):
         study = self._store.find_fleet_study(word)
         return differing_facts(one.host, self.fleet_facts(study.id, study.with_replaced.groups.get(one.group, ())))
 
-    def fleet_changes(self, previous: str, current: str) -> FleetChanges:
-        """Return what changed from one study to another, by the headline metrics of both."""
-        return self._changes(previous, self._fleet_results(current))
+    def fleet_changes(self, previous: str, current: str, metrics: Sequence[str] = ()) -> FleetChanges:
+        """Return what changed from one study to another, by the headline metrics of both, and by `metrics`."""
+        return self._changes(previous, self._fleet_results(current, metrics), metrics)
 
     def _changes(self, previous: str, found: FleetResults, metrics: Sequence[str] = ()) -> FleetChanges:
         """Return what changed from an earlier study to the results of another. Raises FleetError for the same one."""
@@ -241,16 +241,20 @@ class FleetResultServices(FleetServices, ABC):
         return [f"{PREFIX}{study.id}:{group}" for group in study.plan.groups]
 
     def _fleet_prices(self, selectors: Sequence[str], criteria: RankingCriteria) -> dict[str, Price]:
-        """Return the prices of the hosts of the studies that are selected, by host.
+        """Return the prices of the hosts of the studies that are selected, by selector and host: SELECTOR@HOST.
 
-        Those in several currencies are left out where the goal needs none.
+        Two studies may have different ones. Those that `criteria` give for a host or its type, those of a host that one
+        selector has with two prices, and, where the goal needs none, those in several currencies are left out.
         """
-        from app.ranking.candidates import Price, RankingGoal
+        from app.ranking.candidates import Price, RankingGoal, price_key
 
-        studies = map(self._store.find_fleet_study, _studies_named(selectors))
-        hosts = [host for study in studies for host in study.with_replaced.hosts]
-        found = {
-            host.name: Price(host.attributes.price, host.attributes.currency) for host in hosts if host.attributes.price
-        }
+        stated: dict[str, set[Price]] = {}
+        for word in selectors:
+            for study in map(self._store.find_fleet_study, _studies_named([word])):
+                for host in study.with_replaced.hosts:
+                    own = host.attributes
+                    if own.price and not {host.name, own.instance_type} & criteria.prices.keys():
+                        stated.setdefault(price_key(word, host.name), set()).add(Price(own.price, own.currency))
+        found = {key: next(iter(prices)) for key, prices in stated.items() if len(prices) == 1}
         several = len({price.currency for price in found.values()}) > 1
         return {} if several and criteria.goal is RankingGoal.HIGHEST else found

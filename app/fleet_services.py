@@ -82,16 +82,16 @@ class FleetServices(HostServices, ABC):
         return self._store.runs_of_host_runs_under_way()
 
     def idle_since(self, study: FleetStudy, host_runs: Sequence[HostRun]) -> str | None:
-        """Return since when no other process runs a study that is open and not paused; see app.fleet.idle."""
+        """Return since when no other process runs a study that is not over or paused; see app.fleet.idle."""
         from app.fleet.idle import idle_since
 
         return idle_since(study, host_runs, self._store.recorded_runs(), now())
 
     def idle_fleet_studies(self, studies: Iterable[FleetStudy] | None = None) -> list[IdleStudy]:
-        """Return those of `studies`, or of all, that are open, not paused, and that no process runs, in their order."""
+        """Return those of `studies`, or of all, that are not over or paused, and that no process runs, in order."""
         from app.fleet.idle import IdleStudy
 
-        open_ = [one for one in (self.fleet_studies() if studies is None else studies) if one.ended is None]
+        open_ = [one for one in (self.fleet_studies() if studies is None else studies) if not one.over]
         since = [(one, self.idle_since(one, self._store.host_runs_of(one.id))) for one in open_]
         return [IdleStudy(one, moment) for one, moment in since if moment is not None]
 

@@ -4,11 +4,12 @@ import re
 from dataclasses import dataclass
 
 _CODE = re.compile("[A-Za-z]{3}")
+_SIGNS = {"€": "EUR", "£": "GBP"}
 
 
 def currency_code(text: str) -> str:
-    """Return a code of ISO 4217 in capitals, ``USD`` for ``usd``; other names as they are."""
-    return text.upper() if _CODE.fullmatch(text) else text
+    """Return the code of ISO 4217: ``USD`` for ``usd``, ``EUR`` for ``€``; other texts, such as ``$``, as they are."""
+    return text.upper() if _CODE.fullmatch(text) else _SIGNS.get(text, text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,12 @@ def known(fact: "T | Absent") -> "T | None":
 
 NOT_READ = Absent("not read")
 
+NO_CPU_LIMIT = Absent("no cgroup limits the CPU time")
+NO_MEMORY_LIMIT = Absent("no cgroup limits the memory")
+
+NONE = frozenset({NO_CPU_LIMIT.reason, NO_MEMORY_LIMIT.reason})
+"""Reasons which state that the host has none, not that a fact was not read: they differ from a value."""
+
 MOST_LAYERS = 8
 """Maximum depth of stacked block devices that is followed."""
 

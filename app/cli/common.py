@@ -287,7 +287,7 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[str]], right: Seque
     from rich.text import Text
 
     console = Console(highlight=False)
-    cells = [[visible(cell) for cell in row] for row in rows]
+    cells = [[plain(cell) for cell in row] for row in rows]
     widths = [max(map(cell_len, column)) for column in zip(head, *cells, strict=True)]
     if not console.is_terminal:
         needed = sum(min(width, _ON_ONE_LINE) + _GAP for width in widths)

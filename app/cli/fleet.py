@@ -233,10 +233,17 @@ def _print_changed(workstation: Workstation, study: str, changed: Sequence[HostR
     found = workstation.fleet_study(study)
     hosts = {host for one in changed for host in one.hosts}
     print_note(f"{count_text(len(changed), 'host-run')} of {count_text(len(hosts), 'host')} {how}")
-    if not changed and found.counts.get(HostRunState.SKIPPED) and how == TO_RUN:
+    if not changed and how == TO_RUN and _some_skipped(workstation, found):
         print_note("Skipped host-runs run again by the names of their hosts: see benchwright fleet retry --help")
     if changed and how != SKIPPED and found.ended is None and not found.by_workers:
         print_note(f"Run them with: benchwright fleet resume {found.id}, unless it is under way")
+
+
+def _some_skipped(workstation: Workstation, study: FleetStudy) -> bool:
+    """Return whether a host-run was skipped whose hosts were not replaced."""
+    gone = {host.name for host in study.replaced}
+    every = workstation.host_runs(study.id)
+    return any(one.state is HostRunState.SKIPPED and not gone & {*one.hosts} for one in every)
 
 
 for command in (results, report, sameness, ticket, propose):

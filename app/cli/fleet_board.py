@@ -80,5 +80,6 @@ _MARKS = {
 
 
 def _states(row: BoardRow) -> str:
-    """Return the state of each session: ``✓✓▸·``."""
-    return "".join(_MARKS[one.state] for one in row.host_runs)
+    """Return the state of each session, ``✓✓▸·``; blank for one that the host was not in."""
+    marks = {one.session: _MARKS[one.state] for one in row.host_runs}
+    return "".join(marks.get(session, " ") for session in range(1, max(marks) + 1))

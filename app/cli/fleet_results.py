@@ -53,7 +53,7 @@ def results(workstation: Workstation, name: str, metrics: tuple[str, ...], since
     “benchwright best fleet:STUDY --metric NAME”, compare them with “benchwright compare fleet:STUDY:GROUP …”.
     """
     found = workstation.fleet_results(name, metrics)
-    changes = workstation.fleet_changes(since, found.study.id) if since else None
+    changes = workstation.fleet_changes(since, found.study.id, metrics) if since else None
 
     def show() -> None:
         idle = workstation.idle_since(found.study, workstation.host_runs(found.study.id)) is not None

@@ -25,7 +25,7 @@ from app.fleet.inventory_import import ImportAction, ImportedHost, ImportOptions
 from app.fleet.inventory_json import import_to_json, inventory_to_json
 from app.fleet.inventory_sources.found import FoundInventory
 from app.fleet.inventory_sources.sources import LARGEST, Source, inventory_in, read_inventory
-from app.host_attributes import HostAttributes
+from app.host_attributes import HostAttributes, currency_code
 from app.hosts.hosts import ssh_address
 from app.ranking.candidates import parse_price
 from app.services import Workstation
@@ -180,7 +180,13 @@ def set_attributes(
     if price is not None:
         parsed = parse_price(price) if price.strip() else None
         changes["price"] = parsed and parsed.amount
-        changes.setdefault("currency", parsed.currency if parsed else "")
+        own = parsed.currency if parsed else ""
+        if own and currency_code(changes.get("currency", own)) != own:
+            raise click.UsageError(f"--price is in {own}, --currency is {changes['currency']}.")
+        if own or parsed is None:
+            changes.setdefault("currency", own)
+    if changes.get("currency"):
+        parse_price(f"1 {changes['currency']}")  # raises an error for what is no currency
     if not changes and not groups and not left:
         raise click.UsageError("Give an attribute, such as --price 0.34.")
     before = workstation.inventory.read()

@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from app.fleet.study import host_centre
 from app.fleet_study import FigureKey, FleetPlan, FleetStudy, HostRun, HostRunState, RunProgress
 from app.natural_order import natural_key
 from suites.quantities import metric_text, times_text
@@ -16,9 +17,9 @@ from suites.vocab import Severity
 class BoardRow:
     """A host of a study, or a pair of hosts. `host_runs` are its host-runs in order, `current` the one to look at.
 
-    `values` are the counted trials of the board's figure over all sessions that are done or under way, `value` their
-    median, and `off` its distance from the median of the group, as a share; None with fewer than FEWEST_OF_GROUP hosts
-    that have values.
+    `values` are the counted trials of the board's figure over all sessions that are done or under way, `value` the
+    centre of the host (app.fleet.study.host_centre), and `off` its distance from the median of the group, as a share;
+    None with fewer than FEWEST_OF_GROUP hosts that have values.
     `apart`: the distance is large for the group. That is no verdict: see app.fleet.lemons. `unknown` are the suites of
     the plan that this version does not have.
     """
@@ -167,21 +168,28 @@ def _first_figure(plan: FleetPlan, figures: Sequence[FigureKey]) -> FigureKey | 
 def _row(
     study: FleetStudy, host_runs: Sequence[HostRun], progress: Mapping[str, RunProgress], figure: FigureKey | None
 ) -> BoardRow:
-    values = tuple(
-        value
+    sessions = {
+        str(one.session): found.figures.get(figure, ())
         for one in host_runs
         if one.state is HostRunState.DONE or one.state.active  # results count no other
         if figure is not None and (found := progress.get(one.run)) is not None and _counts(found, figure)
-        for value in found.figures.get(figure, ())
-    )
+    }
+    values = tuple(value for own in sessions.values() for value in own)
     row = BoardRow(host_runs[0].title, host_runs[0].group, tuple(host_runs), values=values)
     return replace(
         row,
         progress=progress.get(row.current.run),
         planned=planned_trials(study.plan, row.current),
-        value=statistics.median(values) if values else None,
+        value=_centre([own for own in sessions.values() if own]),
         unknown=study.plan.unknown_suites,
     )
+
+
+def _centre(sessions: Sequence[Sequence[float]]) -> float | None:
+    """Return the centre of a host as results have it; of values that have no logarithm the median of medians."""
+    if all(value > 0 for own in sessions for value in own):
+        return host_centre(dict(enumerate(sessions))) if sessions else None
+    return statistics.median(map(statistics.median, sessions))
 
 
 def _counts(found: RunProgress, figure: FigureKey) -> bool:

@@ -1,14 +1,14 @@
 """Time, cost and network volume of a study before its start, from a simulation of its host-runs."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from app.fleet.simulation import simulated
 from app.fleet_study import FleetPlan, HostRun
 from app.plans.totals import Totals
 from app.ranking.candidates import amount_text
-from suites.quantities import count_text, duration_text, quantity
+from suites.quantities import count_text, duration_text, ends_text, quantity
 
 SETUP = 8.0
 """Seconds of a host-run besides its trials: connecting, facts before and after, clean-up. Measured in the lab."""
@@ -21,7 +21,9 @@ class FleetEstimate:
     `session` is the time of one session, `whole` until the end of the last. `measured` is the price of the hours in
     which hosts are measured, by currency, `kept` that of hosts which run from the start of the study to its end.
     `unpriced` hosts have no price. `open`: some step has no known duration, so that times are lower bounds; `unknown`
-    names the volumes that are lower bounds, ``written`` and ``network``. `prepared` are the bytes of test files
+    names the volumes that are lower bounds, ``written`` and ``network``. `grows`: the results decide on the number of
+    trials: `trials` and the volumes are lower bounds, the times upper ones; `most` are the most trials, None if only
+    time limits them. `prepared` are the bytes of test files
     that are written before the first trials, in a time that is not known.
     """
 
@@ -41,6 +43,8 @@ class FleetEstimate:
     resting: int = 0
     unknown: tuple[str, ...] = ()
     prepared: int = 0
+    grows: bool = False
+    most: int | None = None
 
 
 def estimate_of(plan: FleetPlan, totals_of: Callable[[HostRun], Totals]) -> FleetEstimate:
@@ -74,10 +78,18 @@ def estimate_of(plan: FleetPlan, totals_of: Callable[[HostRun], Totals]) -> Flee
         measured=_priced(plan, busy),
         kept=_priced(plan, dict.fromkeys(plan.by_name, whole)),
         unpriced=sum(host.attributes.price is None for host in plan.hosts),
+        grows=any(one.grows for one in known.values()),
+        most=_most_trials([totals(each.one) for each in first]),
         open=any("duration" in one.open for one in known.values()),
         resting=plan.unpaired(),
         unknown=tuple(sorted({name for one in known.values() for name in one.open} - {"duration"})),
     )
+
+
+def _most_trials(found: Sequence[Totals]) -> int | None:
+    """Return the most trials of host-runs; None if only time limits those of one."""
+    most = [one.most if one.grows else one.trials for one in found]
+    return None if None in most else sum(filter(None, most))
 
 
 def _priced(plan: FleetPlan, seconds: Mapping[str, float]) -> dict[str, float]:
@@ -104,13 +116,13 @@ def _most_at_once(spans: Iterator[tuple[float, float]]) -> int:
 
 def estimate_lines(found: FleetEstimate) -> list[str]:
     """Return the estimate as lines of text."""
-    at_least = _at_least(found)
+    bound = _bound(found)
     first = f", and {quantity(found.prepared)} of test files are written first" if found.prepared else ""
-    numbers = ((found.hosts, "host"), (found.host_runs, "host-run"), (found.trials, "trial"))
+    numbers = ((found.hosts, "host"), (found.host_runs, "host-run"))
     each = f", {duration_text(found.session)} in each session" if found.whole > found.session else ""
     lines = [
-        f"{', '.join(count_text(*each) for each in numbers)}; up to {found.at_once} at once",
-        f"Time: {at_least}{duration_text(found.whole)}{each}{first}",
+        f"{', '.join(count_text(*each) for each in numbers)}, {_trials_text(found)}; up to {found.at_once} at once",
+        f"Time: {bound}{duration_text(found.whole)}{each}{first}",
         f"Cost: {_cost_text(found)}",
     ]
     lines += [f"Written: {text}" for text in _volume_texts(found, "written", found.written)]
@@ -121,13 +133,24 @@ def estimate_lines(found: FleetEstimate) -> list[str]:
     return lines
 
 
-def _at_least(found: FleetEstimate) -> str:
-    return "at least " if found.open or found.prepared else ""
+def _trials_text(found: FleetEstimate) -> str:
+    if not found.grows:
+        return count_text(found.trials, "trial")
+    if found.most is None:
+        return f"at least {count_text(found.trials, 'trial')}"
+    return f"{ends_text(str(found.trials), str(found.most))} trials"
+
+
+def _bound(found: FleetEstimate) -> str:
+    """Return of what the time, and with it the cost, is a bound."""
+    if found.open or found.prepared:
+        return "at least "
+    return "up to " if found.grows and found.most is not None else ""
 
 
 def _volume_texts(found: FleetEstimate, name: str, size: int) -> list[str]:
     """Return a volume; none if nothing is written or sent."""
-    if name in found.unknown:
+    if name in found.unknown or (found.grows and size):
         return [f"at least {quantity(size)}" if size else "unknown volume"]
     return [quantity(size)] if size else []
 
@@ -137,7 +160,7 @@ def _cost_text(found: FleetEstimate) -> str:
         return "unknown: no host has a price (benchwright inventory set --price)"
     measured, kept = _prices(found.measured), _prices(found.kept)
     missing = f"; {count_text(found.unpriced, 'host')} without a price" if found.unpriced else ""
-    return f"{_at_least(found)}{measured} for the hours measured, {kept} if the hosts run from start to end{missing}"
+    return f"{_bound(found)}{measured} for the hours measured, {kept} if the hosts run from start to end{missing}"
 
 
 def _prices(amounts: Mapping[str, float]) -> str:

@@ -14,20 +14,22 @@ from app.timestamps import seconds_between
 
 @dataclass(frozen=True, slots=True)
 class IdleStudy:
-    """An open study that no process runs; `since` is when one last changed it (UTC, ISO 8601)."""
+    """A study that is not over and that no process runs; `since` is when one last changed it (UTC, ISO 8601)."""
 
     study: FleetStudy
     since: str
 
 
 def idle_since(study: FleetStudy, host_runs: Sequence[HostRun], recorded: Collection[str], clock: str) -> str | None:
-    """Return since when no other process runs a study that is open and not paused; None if one does or may do so.
+    """Return since when no other process runs a study that is not over or paused; None if one does or may do so.
+
+    One that was ended is not over while a host-run is under way: resuming the study settles it.
 
     `recorded` are the runs that a process records. Between host-runs, the process that carried the last one is looked
     for if it is of this computer; of another it counts as alive until START_TIMEOUT after a host-run is due.
     """
-    pending = [one for one in host_runs if not one.state.over]
-    if study.ended is not None or study.paused is not None or study.by_workers or not pending:
+    pending = [one for one in host_runs if (one.state.active if study.ended else not one.state.over)]
+    if (study.ended is None and study.paused is not None) or study.by_workers or not pending:
         return None
     if any(one.run in recorded for one in pending if one.state.active):
         return None

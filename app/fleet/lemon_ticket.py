@@ -34,7 +34,7 @@ def lemon_ticket(
     lines += [("Group", _group(one)) for one in lemons if one.kind is LemonKind.LEVEL]
     lines += [("Verdict", f"{step} is {text}") for step, text in doubted.items()]
     lines += [("Differs", text) for text in _fact_lines(facts)]
-    lines += [("To do", text) for text in (*_repeated(doubted), *_steps(first))]
+    lines += [("To do", text) for text in (*_repeated(doubted), *_explained(facts), *_steps(first))]
     lines += [("Not checked", text) for text in _unchecked(lemons, facts)]
     return "\n".join([*_written(lines, markdown=markdown), ""])
 
@@ -99,6 +99,11 @@ def _fact_lines(facts: Sequence[LemonFact] | None) -> Iterator[str]:
 def _repeated(doubts: Mapping[str, str]) -> Iterator[str]:
     if doubts:
         yield f"Remove the cause of the doubt, and run {listed(tuple(doubts), MOST_FACTS)} again, before all else."
+
+
+def _explained(facts: Sequence[LemonFact] | None) -> Iterator[str]:
+    if facts:
+        yield "Check whether what differs is a setting of your own, such as a quota: another instance would not help."
 
 
 def _steps(one: Lemon) -> Iterator[str]:

@@ -1,5 +1,6 @@
 """Designs of the next study, from the variance that a study measured and from what its trials and hosts cost."""
 
+import statistics
 from dataclasses import dataclass, replace
 
 from app.fleet.estimate import SETUP
@@ -11,10 +12,10 @@ from app.plans.context import step_context
 from app.ranking.candidates import Price, PriceError, one_currency
 from app.sample_size.designs import Effort
 from app.sample_size.report import cov_of
-from suites.quantities import count_text, exact_share_text, first_upper, listed, share_text
+from suites.quantities import count_text, exact_share_text, first_upper, share_text
 
 EXPECTED = "The half width is the expected one: about half of such studies reach it."
-NO_TIME = "The time of a trial is not known: hours and cost are those of the set-up alone."
+NO_TIME = "The time of some trials is not known: hours and cost leave them out."
 ONE_MOMENT = "One session shows instances at its moment."
 
 MOST_INSTANCES = 20
@@ -65,8 +66,9 @@ def propose_from(found: FleetResults, request: FleetRequest, metric: str = "") -
     known = zip(found.metrics, found.levels, strict=True)
     chosen = [(one, levels) for one, levels in known if levels and metric in {"", one.metric.name}]
     if not chosen:
-        names = listed([one.metric.name for one in found.metrics], 8) or "none"
-        raise FleetError(f"{found.study.id} has no result of {metric[:60] or 'a metric'}.", f"Its metrics: {names}.")
+        raise FleetError(
+            f"{found.study.id} has no result that counts.", f"See why: benchwright fleet results {found.study.id}"
+        )
     return propose_for(found, chosen[0][0], request)
 
 
@@ -79,26 +81,37 @@ def propose_for(found: FleetResults, one: FleetMetric, request: FleetRequest) ->
     if levels is None:
         raise FleetError(PAIRED, "Choose another metric.")
     plan = found.study.plan
-    trial = _trial_seconds(plan, one)
+    effort, known = _effort(found)
     price, no_price = _price(plan)
-    unknown = [*([] if trial else [NO_TIME]), *([no_price] if no_price else [])]
-    effort = Effort((trial or 0.0) + plan.plan.repetition.pause, SETUP, plan.plan.repetition.every, price)
+    unknown = [*([] if known else [NO_TIME]), *([no_price] if no_price else [])]
+    effort = effort.with_price(price)
     wanted = replace(request, types=len(one.groups), moments=levels.moment_variance)
     cost = FleetCost(effort)
     designs = tuple(propose_fleet(levels.components, wanted, cost))
     return Proposals(one, wanted, cost, designs, found.text_without_outliers(one), tuple(unknown))
 
 
-def _trial_seconds(plan: FleetPlan, one: FleetMetric) -> float | None:
-    """Return the seconds of a trial of a metric as measured, else by the estimate of its step."""
-    if one.record.seconds is not None:
-        return one.record.seconds
-    step = plan.plan.step(one.step)
-    return step.suite.estimate(step.values, step_context(step, plan.hosts[0].name, {})).duration
+def _effort(found: FleetResults) -> tuple[Effort, bool]:
+    """Return the effort of a trial of every step with its pause, warm-ups in the set-up; and whether it is known.
+
+    The next study has all steps. Their times are those measured, else those of their estimates.
+    """
+    plan = found.study.plan
+    given, measured = plan.plan.repetition, {one.step: one.record.seconds for one in found.metrics}
+    seconds = [
+        measured.get(step.name) or step.suite.estimate(step.values, step_context(step, plan.hosts[0].name, {})).duration
+        for step in plan.plan.steps
+    ]
+    trial = sum(each or 0.0 for each in seconds) + len(seconds) * given.pause
+    setup = SETUP * (bool(plan.solo_steps) + bool(plan.network_steps)) + given.uncounted * trial
+    return Effort(trial, setup, given.every), None not in seconds
 
 
 def _price(plan: FleetPlan) -> tuple[Price | None, str]:
-    """Return the mean price of the hosts, or None and why there is no cost; the latter is empty without any price."""
+    """Return the mean price of the groups, or None and why there is no cost; the latter is empty without any price.
+
+    A design has as many hosts of each group.
+    """
     stated = [host.attributes for host in plan.hosts]
     prices = [Price(one.price, one.currency) for one in stated if one.price is not None]
     if not prices:
@@ -109,4 +122,5 @@ def _price(plan: FleetPlan) -> tuple[Price | None, str]:
         currency = one_currency(prices)
     except PriceError as error:
         return None, f"No cost: {error.message}"
-    return Price(sum(price.amount for price in prices) / len(prices), currency), ""
+    groups = [[plan.by_name[name].attributes.price or 0.0 for name in names] for names in plan.groups.values()]
+    return Price(statistics.fmean(map(statistics.fmean, groups)), currency), ""

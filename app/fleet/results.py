@@ -193,7 +193,7 @@ def _by_figure(
     wanted = {step: {headline, *names} for step, headline in study.plan.headlines.items()}
     order, paired = study.with_replaced.by_name, study.plan.topology is not Topology.FIXED
     found: dict[FigureKey, Groups] = defaultdict(lambda: defaultdict(lambda: defaultdict(lambda: defaultdict(list))))
-    invalid: dict[str, list[str]] = defaultdict(list)
+    invalid: dict[str, dict[int, str]] = defaultdict(dict)
     for one in host_runs:
         run = progress.get(one.run)
         if run is None or one.state is not HostRunState.DONE:
@@ -202,13 +202,13 @@ def _by_figure(
             if key[1].name not in wanted.get(key[0], ()):
                 continue
             if run.trusts.get(key[0]) is Trust.INVALID:
-                invalid[key[0]].append(one.title)
+                invalid[key[0]][one.number] = one.title
                 continue
             for host in one.hosts if paired else (one.host,):
                 group = order[host].group if host in order else one.group
                 found[key][group][host][str(one.session)] += values
     for step, titles in invalid.items():
-        hosts = sorted(dict.fromkeys(titles), key=natural_key)
+        hosts = sorted(dict.fromkeys(titles.values()), key=natural_key)
         notes.append(f"{step}: {count_text(len(titles), 'invalid result')} left out, of {listed(hosts, MOST_NAMED)}.")
     return found
 

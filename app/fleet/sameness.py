@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from app.host_attributes import HostAttributes
 from app.hosts.facts_rows import ABSENT_TEXT, fact_rows, flat_facts
 from app.natural_order import natural_key
-from suites.facts import Facts
+from suites.facts import NONE, Facts
 
 ALL_GROUPS = "all groups"
 """The hosts of every group as one."""
@@ -181,8 +181,8 @@ def _known_and_absent(
         value = _value(title, values[host])
         if value is None:
             continue
-        reason = value.removeprefix(ABSENT_TEXT).removesuffix(")") if value.startswith(ABSENT_TEXT) else None
-        (known if reason is None else absent).setdefault(value if reason is None else reason, []).append(host)
+        text = value.removeprefix(ABSENT_TEXT).removesuffix(")") if value.startswith(ABSENT_TEXT) else value
+        (known if text == value or text in NONE else absent).setdefault(text, []).append(host)
     return _by_frequency(known), _by_frequency(absent)
 
 

@@ -33,7 +33,7 @@ MAXIMUM_SIZE = 1024 * 1024
 MOST_ROWS = 10_000
 LONGEST_NAME = 200
 
-_PRICE = re.compile(r"(\d{1,9}(?:\.\d{0,9})?|\.\d{1,9})(?: ?([^\s\d]{1,12}))?")
+_PRICE = re.compile(r"(\d{1,9}(?:\.\d{0,9})?|\.\d{1,9})(?: ?([^\s\d/]{1,12}))?")
 
 
 class PriceError(BenchwrightError):
@@ -66,6 +66,11 @@ def amount_text(amount: float, currency: str = "") -> str:
 
 Prices = Mapping[str, Price]
 """Prices by host, or by instance type."""
+
+
+def price_key(selector: str, host: str) -> str:
+    """Return the key of the price of a host in one candidate only, beside those by host and by instance type."""
+    return f"{selector}@{host}"
 
 
 def parse_price(text: str) -> Price:

@@ -22,6 +22,7 @@ from app.ranking.candidates import (
     Threshold,
     candidates_of,
     one_currency,
+    price_key,
 )
 from app.ranking.scores import Score, are_paired, ratio_between, separated, tied_groups
 from app.records import RunRecord
@@ -187,8 +188,8 @@ def _gated(found: list[Candidate], criteria: RankingCriteria) -> tuple[list[Cand
 def _priced(found: list[Candidate], criteria: RankingCriteria) -> tuple[list[Candidate], list[tuple[str, str]]]:
     if criteria.goal is RankingGoal.HIGHEST:
         return found, []
-    without = [(one.name, "no price") for one in found if price_of(one, criteria.prices) is None]
-    return [one for one in found if price_of(one, criteria.prices) is not None], without
+    priced = [one for one in found if price_of(one, criteria.prices) is not None]
+    return priced, [(one.name, _missing_price(one, criteria.prices)) for one in found if one not in priced]
 
 
 def price_of(candidate: Candidate, prices: Prices) -> Price | None:
@@ -196,12 +197,26 @@ def price_of(candidate: Candidate, prices: Prices) -> Price | None:
     for name in (candidate.name, candidate.selector):
         if name in prices:
             return prices[name]
-    found = [prices.get(host) or prices.get(candidate.types.get(host, "")) for host in candidate.hosts]
+    found = _prices_of_hosts(candidate, prices)
     known = [price for price in found if price is not None]
     if not known or len(known) < len(found):
         return None
     currency = one_currency(known)
     return Price(sum(price.amount for price in known) / len(known), currency)
+
+
+def _prices_of_hosts(candidate: Candidate, prices: Prices) -> list[Price | None]:
+    return [
+        prices.get(price_key(candidate.selector, host)) or prices.get(host) or prices.get(candidate.types.get(host, ""))
+        for host in candidate.hosts
+    ]
+
+
+def _missing_price(candidate: Candidate, prices: Prices) -> str:
+    """Return why a candidate has no price."""
+    found = _prices_of_hosts(candidate, prices)
+    missing = found.count(None)
+    return "no price" if missing == len(found) else f"no price of {missing} of {len(found)} hosts"
 
 
 def _ranked(found: Sequence[Candidate], criteria: RankingCriteria, metric: Metric | None) -> list[RankedCandidate]:

@@ -90,9 +90,11 @@ def delete_study(connection: Connection, word: str) -> DeletedStudy:
     if word == study.name and len(same) > 1:
         raise StoreError(f"{len(same)} studies are called “{word[:60]}”: {listed(same, 5)}.", "Name one by its id.")
     if not study.over:
+        end = f"End it first: benchwright fleet end {study.id}, with --stop also what is under way."
+        settle = f"Wait for their end; if no process runs the study: benchwright fleet resume {study.id}"
         raise StoreError(
             f"{study.id} is not over: {count_text(study.left, 'host-run')} left.",
-            f"End it first: benchwright fleet end {study.id}, with --stop also what is under way.",
+            end if study.ended is None else settle,
         )
     row = connection.execute(select(table).where(table.c.id == study.id)).mappings().one()
     own = select(schema.fleet_hosts).where(schema.fleet_hosts.c.study == study.id)

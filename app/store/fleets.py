@@ -21,6 +21,7 @@ from app.fleet_study import (
     FleetStudy,
     HostRun,
     HostRunState,
+    Topology,
 )
 from app.formats import (
     FormatError,
@@ -38,6 +39,7 @@ from app.store.errors import NoStudyError, StoreError
 from app.store.rows import check_types, storable, to_text
 from app.user_texts import CONTROL
 from suites.errors import BenchwrightError
+from suites.quantities import count_text
 
 log = logging.getLogger(__name__)
 
@@ -210,14 +212,19 @@ def again(
 ) -> list[HostRun]:
     """Let the host-runs in `states` of `hosts`, or with `numbers`, wait again, in an ended study too; return them.
 
-    Without either all of them.
+    Without either all of them. With either also those that are done and whose run was deleted.
 
     One whose run has not ended, or was completed meanwhile, is under way again without a carrier: release() returns it
     to be attached, or settles it by its run.
     """
     study = find(connection, word)
     moment = dialect_of(connection).moment(connection)
-    chosen = [replace(one, reason="", attempts=0) for one in _chosen(connection, study, hosts, numbers, states)]
+    found = _chosen(connection, study, hosts, numbers, states)
+    if hosts or numbers:
+        stored = {one.number for one in host_runs.measured(connection, study.id)}
+        done = _chosen(connection, study, hosts, numbers, [HostRunState.DONE])
+        found += [replace(one, run="") for one in done if one.number not in stored]
+    chosen = [replace(one, reason="", attempts=0) for one in found]
     unended = {one.number for one in host_runs.with_run(connection, study.id, states, [State.RUNNING, State.DONE])}
     attached = [replace(one, state=HostRunState.RUNNING, worker="") for one in chosen if one.number in unended]
     waiting = [
@@ -260,6 +267,13 @@ def unskip(connection: Connection, word: str, skipped: Sequence[HostRun]) -> lis
 
 
 def _reopen(connection: Connection, study: FleetStudy) -> None:
+    """Open a study, given as it was before; raise StoreError while what was under way is being stopped."""
+    under_way = sum(count for state, count in study.counts.items() if state.active)
+    if study.stopped is not None and under_way:
+        raise StoreError(
+            f"{study.id} is being stopped: {count_text(under_way, 'host-run')} under way.",
+            f"Wait for their end; if no process runs the study: benchwright fleet resume {study.id}",
+        )
     own = update(schema.fleet_studies).where(schema.fleet_studies.c.id == study.id)
     connection.execute(own.values(ended=None, stopped=None))
 
@@ -359,12 +373,22 @@ def _replaced(one: HostRun, reason: str) -> str:
 def _refuse_addition(connection: Connection, study: FleetStudy, hosts: Sequence[FleetHost], replaced: str) -> None:
     table = schema.fleet_hosts.c
     known = set(connection.execute(select(table.host).where(table.study == study.id)).scalars())
+    gone = _replacements(connection, study)
+    if back := next((host.name for host in hosts if host.name in gone), None):
+        new = gone[back]
+        raise StoreError(f"{back[:60]} was replaced by {new[:60]} in {study.id}.", "Measure it in a study of its own.")
     if twice := [host.name for host in hosts if host.name in known]:
         raise StoreError(f"{study.id} has the host {twice[0]} already.", "Let it run again: benchwright fleet retry")
     if replaced and replaced not in known:
         raise StoreError(f"{study.id} has no host {replaced}.", "List them: benchwright fleet show")
-    _refuse_replaced(_replacements(connection, study), [replaced])
-    if any(one.peer for one in study.plan.host_runs()) and study.plan.topology.value != "fixed":
+    _refuse_replaced(gone, [replaced])
+    fixed = study.plan.topology is Topology.FIXED
+    if fixed and replaced in {step.peer for step in study.plan.network_steps}:
+        raise StoreError(
+            f"{replaced[:60]} is the peer of the network tests of {study.id}: results with another peer differ.",
+            "Begin a new study with another peer.",
+        )
+    if study.plan.network_steps and not fixed:
         raise StoreError(
             f"{study.id} has network tests in {study.plan.topology}: a new host changes every pair.",
             "Begin a new study with the hosts.",

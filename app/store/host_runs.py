@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Row, bindparam, delete, func, select, update
 from app.events import State
 from app.fleet_study import FleetPlan, FleetStudy, HostRun, HostRunState
 from app.json_converter import short
-from app.store import ownership, schema
+from app.store import ownership, run_reader, schema
 from app.store.dialects import dialect_of
 from app.store.errors import StoreError, TakenOverError
 from app.store.rows import storable
@@ -55,10 +55,10 @@ def host_runs(
 
 
 def measured(connection: Connection, study: str) -> list[HostRun]:
-    """Return the host-runs of a study that are done and whose runs the library has, in the order of start."""
+    """Return the host-runs of a study that are done and whose runs are in the library, not in its bin, in order."""
     own, runs = schema.host_runs.c, schema.runs.c
     query = select(runs.id).join_from(schema.runs, schema.host_runs, own.run == runs.id).where(own.study == study)
-    stored = set(connection.execute(query).scalars())
+    stored = set(connection.execute(query.where(runs.id.not_in(run_reader.binned()))).scalars())
     return [one for one in host_runs(connection, study, [HostRunState.DONE]) if one.run in stored]
 
 

@@ -36,7 +36,10 @@ class _Trial(NamedTuple):
 def progress_of(
     connection: Connection, runs: Sequence[str], metrics: Collection[str] | None = None
 ) -> Mapping[str, RunProgress]:
-    """Return the progress of each of `runs` that is stored; of its figures only those of `metrics`, by name."""
+    """Return the progress of each of `runs` that is in the library, not in its bin.
+
+    Of its figures only those of `metrics`, by name.
+    """
     found: dict[str, RunProgress] = {}
     for start in range(0, len(runs), _AT_A_TIME):
         found.update(_progress(connection, runs[start : start + _AT_A_TIME], metrics))
@@ -49,12 +52,12 @@ def _progress(
     trials = schema.trials.c
     columns = (trials.id, trials.step, trials.number, trials.warm_up, trials.state, trials.tool_version)
     times = (trials.started, trials.ended)
-    of_runs: dict[str, list[_Trial]] = {
-        run: [] for run in connection.execute(select(schema.runs.c.id).where(schema.runs.c.id.in_(runs))).scalars()
-    }
+    stored = select(schema.runs.c.id).where(schema.runs.c.id.in_(runs), schema.runs.c.id.not_in(run_reader.binned()))
+    of_runs: dict[str, list[_Trial]] = {run: [] for run in connection.execute(stored).scalars()}
     query = select(trials.run_id, *columns, *times).where(trials.run_id.in_(runs))
     for run, *trial in connection.execute(query.order_by(trials.id)):
-        of_runs[run].append(_Trial(*trial))
+        if run in of_runs:
+            of_runs[run].append(_Trial(*trial))
     steps = {(run, one.number): one.step for run, found in of_runs.items() for one in found if one.counted}
     figures = _figures(connection, runs, steps, metrics)
     trusts = _trusts(connection, runs)

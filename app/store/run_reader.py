@@ -88,7 +88,7 @@ def find(connection: Connection, run: str) -> str:
     """Return the id for `run`: an id, "last", a baseline of one run, or an unambiguous prefix of an id."""
     runs = schema.runs.c
     newest = select(runs.id).order_by(runs.started.desc(), runs.id.desc())
-    kept = newest.where(runs.id.not_in(_binned()))
+    kept = newest.where(runs.id.not_in(binned()))
     exact = connection.execute(select(runs.id).where(runs.id == run)).scalar()
     if exact is None and run == "last":
         exact = connection.execute(kept).scalar()
@@ -107,7 +107,7 @@ def find(connection: Connection, run: str) -> str:
     raise no_run(run)
 
 
-def _binned() -> Select[Any]:
+def binned() -> Select[Any]:
     """Return the query for the runs in the bin."""
     table = schema.annotations.c
     return select(table.run_id).where(table.binned.is_not(None))
@@ -166,7 +166,7 @@ def run_of_output(connection: Connection, sha256: str, host: str, started: str |
     query = (
         select(runs.id, runs.hosts, trust)
         .join(schema.imported_outputs, outputs.run_id == runs.id)
-        .where(outputs.sha256 == sha256, runs.state == State.DONE.value, runs.id.not_in(_binned()))
+        .where(outputs.sha256 == sha256, runs.state == State.DONE.value, runs.id.not_in(binned()))
         .order_by(runs.started.desc())
     )
     found = connection.execute(query if started is None else query.where(runs.started == started))
@@ -300,7 +300,7 @@ def history_rows(connection: Connection, hosts: Sequence[str], metric: str) -> l
             trials.host.in_(hosts),
             trials.warm_up.is_(False),
             trials.state == State.DONE.value,
-            runs.id.not_in(_binned()),
+            runs.id.not_in(binned()),
         )
         .order_by(runs.started, runs.id, figures.id)
     )  # fmt: skip

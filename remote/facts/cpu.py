@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 from remote.facts.items import Items, count_cpus, fields, listed_cpus, number, text_line, whole
-from suites.facts import Absent, Cache, Core, CpuFacts, known
+from suites.facts import NO_CPU_LIMIT, Absent, Cache, Core, CpuFacts, known
 
 MOST_FLAGS = 512
 MOST_CACHES = 64
@@ -218,4 +218,4 @@ def _quota(items: Items) -> float | Absent:
         quota, period = (whole(part, 1) for part in (*pair, "", "")[:2])
         if quota is not None and period is not None:
             granted.append(quota / period)
-    return min(granted) if granted else Absent("no cgroup limits the CPU time")
+    return min(granted) if granted else NO_CPU_LIMIT

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from remote.facts.items import Items, fields, number, text_line, tree, whole
-from suites.facts import Absent, CloudFacts, Interface, MemoryFacts, SystemFacts
+from suites.facts import NO_MEMORY_LIMIT, Absent, CloudFacts, Interface, MemoryFacts, SystemFacts
 
 _VENDORS = (
     ("amazon", "amazon"),
@@ -216,7 +216,7 @@ def _chosen(items: Items) -> str | Absent:
 def _limit(items: Items) -> int | Absent:
     texts = (*items.all("cgroup.memory.max"), *items.all("cgroup.memory.limit_in_bytes"))
     limits = [limit for text in texts if (limit := whole(text, 1, NO_LIMIT)) is not None]
-    return min(limits) if limits else Absent("no cgroup limits the memory")
+    return min(limits) if limits else NO_MEMORY_LIMIT
 
 
 # Network interfaces.

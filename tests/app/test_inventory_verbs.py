@@ -129,6 +129,17 @@ def test_stated_attributes_stay_when_an_import_does_not_state_them(call: Call) -
     assert (one["price"], one["currency"], one["zone"], one["groups"]) == (None, "", "eu-2", ["c5.large"])
 
 
+def test_a_price_keeps_its_currency_and_no_other_is_stated(call: Call) -> None:
+    call("hosts", "add", "web-1")
+    assert call("inventory", "set", "web-1", "--price", "0.36 usd").exit_code == 0
+    assert call("inventory", "set", "web-1", "--price", "0.5").exit_code == 0
+    assert (inventory_of(call)["web-1"]["price"], inventory_of(call)["web-1"]["currency"]) == (0.5, "USD")
+    for words in (("--price", "0.36 USD", "--currency", "EUR"), ("--currency", "USD/h"), ("--price", "1 USD/h")):
+        assert call("inventory", "set", "web-1", *words).exit_code == 2
+    assert call("inventory", "set", "web-1", "--price", "0.4 €", "--currency", "eur").exit_code == 0
+    assert inventory_of(call)["web-1"]["currency"] == "EUR"
+
+
 def test_a_group_of_patterns_is_named_and_removed(call: Call) -> None:
     call("hosts", "add", "web-1", "web-2", "db-1")
     assert "web-2" in call("inventory", "group", "web", "web-*", "!web-1").stderr

@@ -31,6 +31,7 @@ from app.ranking.candidates import (
     limit_of,
     parse_price,
     parse_table,
+    price_key,
 )
 from app.ranking.ranking import Ranking, ThresholdResult, rank
 from app.ranking.report import closing_lines, rank_text, ranking_csv, ranking_rows, ranking_to_json, title
@@ -283,6 +284,13 @@ def test_the_cheapest_is_among_those_that_reach_the_threshold() -> None:
     assert found.left_out == (("c", "no price"),)
     with pytest.raises(CompareError, match="needs a threshold"):
         ranked(THREE, RankingCriteria({"iops": 1.0}, RankingGoal.CHEAPEST, prices=prices))
+
+
+def test_a_price_may_be_that_of_a_host_in_one_candidate() -> None:
+    own = {price_key(name, name): Price(amount) for name, amount in (("a", 0.3), ("b", 0.1), ("slow", 0.3))}
+    criteria = RankingCriteria({"iops": 1.0}, RankingGoal.PER_PRICE, prices={**own, "c7i.2xlarge": Price(9.0)})
+    prices = {one.candidate.name: one.price for one in ranked(THREE, criteria).ranked}
+    assert prices == {"a": Price(0.3), "b": Price(0.1), "slow": Price(0.3)}
 
 
 def test_work_for_the_money_may_turn_the_order_round() -> None:

@@ -21,6 +21,7 @@ from app.fleet.sameness_report import (
 )
 from app.host_attributes import HostAttributes
 from suites.facts import (
+    NO_CPU_LIMIT,
     Absent,
     BlockDevice,
     CloudFacts,
@@ -110,6 +111,18 @@ def test_without_a_majority_no_value_is_usual() -> None:
     assert found.differing[0].usual is None
     assert [(one.host, one.score) for one in found.departures] == [("a", 0.5), ("b", 0.5)]
     assert "odd" not in summary_text(found)
+
+
+def test_a_limit_that_others_do_not_have_differs() -> None:
+    hosts = [web(number) for number in range(1, 4)]
+    free = [replace(one, cpu=replace(one.cpu, quota=NO_CPU_LIMIT)) for one in hosts]
+    limited = replace(free[0], cpu=replace(free[0].cpu, quota=0.15))
+    found = group(limited, *free[1:])
+    (fact,) = (one for one in found.differing if "quota" in one.title)
+    assert fact.usual == NO_CPU_LIMIT.reason
+    assert [value.hosts for value in fact.values] == [("web-2", "web-3"), ("web-1",)]
+    assert not group(*free).differing
+    assert not [one for one in group(*free).unread if "quota" in one.title]
 
 
 def test_an_absent_fact_is_not_read_and_never_differs() -> None:

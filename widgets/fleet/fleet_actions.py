@@ -58,14 +58,16 @@ class FleetActions(QObject):
         """
         study, own = head.study, head.own
         open_, paused = study.ended is None, study.paused is not None
-        startable = open_ and (paused or not (own or study.by_workers))
+        startable = (head.idle and not open_) or (open_ and (paused or not (own or study.by_workers)))
         self.resume.setVisible(startable)
         self.pause.setVisible(not startable or not (paused or head.idle))
         offer(self.pause, open_ and not paused, "Start no more hosts; those under way continue", "The study has ended")
         resume = "Start the hosts that wait, and attach runs that continue on their hosts"
-        if not (paused or head.idle):
+        if not open_:
+            resume = "Attach what is under way on the hosts, to stop it or until its end"
+        elif not (paused or head.idle):
             resume = "Start hosts that wait from here, too: another Benchwright runs the study"
-        offer(self.resume, startable and not stopping, resume, "The study is stopping")
+        offer(self.resume, startable and (head.idle or not stopping), resume, "The study is stopping")
         elsewhere = "The study has ended" if not open_ else "This window does not run the study"
         offer(self.stop, own and not stopping, "Stop or detach the hosts under way", elsewhere)
         failed = study.counts.get(HostRunState.FAILED, 0) > 0
@@ -84,7 +86,8 @@ class FleetActions(QObject):
         run = one and bool(chosen[0].current.run)
         opens = "Show the run, live if this window runs it"
         offer(self.open_run, run, opens, "It has no run yet" if one else reason)
-        again = bool(states & {HostRunState.FAILED, HostRunState.SKIPPED})
+        deleted = any(row.state is HostRunState.DONE and row.progress is None for row in kept)
+        again = deleted or bool(states & {HostRunState.FAILED, HostRunState.SKIPPED})
         none_failed = "None has failed" if kept else REPLACED
         offer(self.retry, again, "Run the failed and skipped sessions again", none_failed if chosen else NO_HOST)
         waits = HostRunState.WAITING in states

@@ -1,5 +1,6 @@
 """The board of a study: values, distances from the group, the odd ones first; fast with many hosts."""
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -8,6 +9,7 @@ import pytest
 
 from app.fleet.board import BoardReader, board_of
 from app.fleet.results import results_of
+from app.fleet.study import host_centre
 from app.fleet_study import FleetStudy, HostRun, HostRunState, RunProgress
 from app.margins import Margins
 from app.plans.plan import Step
@@ -38,10 +40,31 @@ def test_a_host_far_from_the_median_of_its_group_is_first() -> None:
     values = {f"r{n}": [100.0 + n, 100.0 + n] for n in range(1, 6)} | {"r6": [60.0, 62.0]}
     board = board_of(found, done(found), progress(values))
     first, *rest = board.rows
-    assert (first.title, first.value, first.apart) == ("a6", 61.0, True)
-    assert first.off == pytest.approx(61.0 / board.medians["a"] - 1)
+    assert (first.title, first.apart) == ("a6", True)
+    assert first.value == pytest.approx(math.sqrt(60.0 * 62.0))
+    assert first.off == pytest.approx(math.sqrt(60.0 * 62.0) / board.medians["a"] - 1)
     assert [row.title for row in rest] == ["a1", "a2", "a3", "a4", "a5"]
     assert not any(row.apart for row in rest)
+
+
+def test_the_median_of_a_host_is_its_centre_in_the_results() -> None:
+    found = FleetStudy("f1", "short", fleet_plan(numbered(1), short_plan(sessions=2)), "2026-11-20T10:00:00+00:00")
+    values = progress({"r1": [100.0] * 9, "r2": [400.0]})
+    (row,) = board_of(found, done(found), values).rows
+    (metric,) = results_of(found, done(found), values, Margins(), [KEY[1].name]).metrics
+    (centre,) = [host_centre(sessions) for sessions in metric.groups["a"].values()]
+    assert row.value == pytest.approx(centre) == pytest.approx(200.0)
+    zero = progress({"r1": [0.0, 2.0], "r2": [3.0]})
+    (row,) = board_of(found, done(found), zero).rows
+    assert row.value == 2.0
+
+
+def test_an_invalid_result_counts_once_for_all_of_its_figures() -> None:
+    found = study(1)
+    other = (KEY[0], KEY[1], (("direction", "read"),))
+    values = {"r1": replace(progress({"r1": [5.0]}, Trust.INVALID)["r1"], figures={KEY: (5.0,), other: (6.0,)})}
+    notes = results_of(found, done(found), values, Margins(), [KEY[1].name]).notes
+    assert [note for note in notes if note.startswith(f"{CPU.name}: 1 invalid")]
 
 
 def test_the_unknown_suite_of_a_stored_plan_is_named() -> None:

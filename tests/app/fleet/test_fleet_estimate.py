@@ -21,6 +21,9 @@ def totals_of(_one: HostRun) -> Totals:
     return Totals(trials=3, duration=MINUTE, written=10, space=0, network=5, open=frozenset())
 
 
+ONE = HostRun(1, 1, "a1", "a")
+
+
 def study(*sizes: int, at_once: int = 2, sessions: int = 1, every: float = 3600.0) -> FleetPlan:
     return fleet_plan(numbered(*sizes), short_plan(sessions=sessions, every=every), FleetLimits(at_once))
 
@@ -44,6 +47,18 @@ def test_a_cost_whose_time_is_a_lower_bound_is_one() -> None:
     for found, bound in ((known, False), (replace(known, open=True), True), (replace(known, prepared=2**30), True)):
         (cost,) = (line for line in estimate_lines(found) if line.startswith("Cost: "))
         assert cost.startswith("Cost: at least 1.00 USD") == bound
+
+
+def test_what_the_results_decide_is_a_bound() -> None:
+    adaptive = replace(totals_of(ONE), trials=7, most=30, longest=4 * MINUTE, grows=True)
+    first, time, *rest = estimate_lines(estimate_of(study(2), lambda _one: adaptive))
+    assert "14 to 60 trials" in first
+    assert time.startswith("Time: up to ")
+    assert all("at least" in line for line in rest if line.startswith(("Written", "Network")))
+    budget = replace(adaptive, most=None, longest=None)
+    first, time, *_ = estimate_lines(estimate_of(study(2), lambda _one: budget))
+    assert "at least 14 trials" in first
+    assert "up to" not in time
 
 
 def test_sessions_are_spread_over_days() -> None:

@@ -80,6 +80,17 @@ def test_changes_since_a_study_are_in_the_report_and_the_results(call: Call, tmp
     assert json.loads(call("results", newer.id, "--json").stdout)["changes"] is None
 
 
+def test_changes_of_a_metric_are_those_of_the_report(call: Call, tmp_path: Path) -> None:
+    with closing(Workstation(tmp_path / "runs.sqlite3", tmp_path / "hosts.toml")) as workstation:
+        older = measured_study(workstation, 3, {})
+        newer = measured_study(workstation, 4, {})
+    options = (newer.id, "--since", older.id, "--metric", "latency_p99")
+    changes = json.loads(call("results", *options, "--json").stdout)["changes"]
+    assert {one["metric"] for one in changes["every"]} == {"iops", "latency_p99"}
+    call("report", *options, "--markdown", str(tmp_path / "study.md"))
+    assert "latency" in (tmp_path / "study.md").read_text().lower()
+
+
 @pytest.mark.parametrize("earlier", ["nosuch", "last"])
 def test_changes_need_another_study(call: Call, tmp_path: Path, earlier: str) -> None:
     assert call("results", "--since", earlier).exit_code == 2

@@ -16,10 +16,12 @@ from app.fleet.study import FleetError
 from app.fleet_study import HostRunState
 from app.host_attributes import HostAttributes
 from app.json_converter import published
-from app.ranking.candidates import RankingCriteria
+from app.library_rows import Annotation
+from app.ranking.candidates import Price, RankingCriteria, RankingGoal
 from app.services import Workstation
 from app.store import schema
 from app.store.rows import to_text
+from tests.app.fleet.measured_studies import measured_study
 from tests.widgets.fleet_studies import FAST, SLOW, copied_study
 
 
@@ -115,6 +117,46 @@ def test_only_a_lemon_has_a_ticket(workstation: Workstation, monkeypatch: pytest
     monkeypatch.setattr(Workstation, "fleet_results", lambda *_words: praised)
     with pytest.raises(FleetError, match="is no lemon"):
         workstation.lemon_ticket(study.id, SLOW)
+
+
+def test_a_run_in_the_bin_does_not_count_until_it_is_restored(workstation: Workstation) -> None:
+    study = copied_study(workstation)
+    one = next(each for each in workstation.host_runs(study.id) if each.state is HostRunState.DONE)
+    before = workstation.fleet_results(study.id)
+    workstation.annotate({one.run: Annotation(binned="2026-11-30T08:00:00+00:00")})
+    found = workstation.fleet_results(study.id)
+    assert found.notes.count(f"1 run deleted from the library: {one.title}.") == 1
+    assert len(list(found.metrics[0].sessions())) == len(list(before.metrics[0].sessions())) - 1
+    assert one.run not in {each.run for each in workstation._store.measured_host_runs(study.id)}
+    workstation.annotate({one.run: Annotation()})
+    assert workstation.fleet_results(study.id).metrics == before.metrics
+
+
+def test_a_host_whose_run_was_deleted_runs_again(workstation: Workstation) -> None:
+    study = copied_study(workstation)
+    one = next(each for each in workstation.host_runs(study.id) if each.state is HostRunState.DONE)
+    workstation.delete(one.run)
+    (again,) = workstation.retry_host_runs(study.id, [one.host])
+    assert (again.number, again.state, again.run) == (one.number, HostRunState.WAITING, "")
+    assert one.number not in {each.number for each in workstation.retry_host_runs(study.id)}
+
+
+def test_a_ranking_has_the_prices_of_each_study(workstation: Workstation) -> None:
+    cheap = measured_study(workstation, 3, {})
+    dear = measured_study(workstation, 4, {})
+    with workstation._store.database.writing() as connection:
+        attributes = to_text(published(HostAttributes(price=36.0, currency="USD")))
+        hosts = schema.fleet_hosts
+        connection.execute(update(hosts).where(hosts.c.study == dear.id).values(attributes=attributes))
+    criteria = RankingCriteria({"iops": 1.0}, goal=RankingGoal.PER_PRICE)
+    words = [f"fleet:{study.id}:c7i" for study in (cheap, dear)]
+    for order in (words, words[::-1]):
+        found = workstation.rank(order, criteria)
+        prices = {one.candidate.selector: one.price for one in found.ranked}
+        assert prices == {words[0]: Price(0.36, "USD"), words[1]: Price(36.0, "USD")}
+        assert found.ranked[0].candidate.selector == words[0]
+    mine = replace(criteria, prices={host: Price(1.0, "USD") for host in cheap.plan.groups["c7i"]})
+    assert {one.price for one in workstation.rank(words, mine).ranked} == {Price(1.0, "USD")}
 
 
 def test_a_deleted_run_is_noted_and_ends_no_analysis(workstation: Workstation, tmp_path: Path) -> None:

@@ -544,6 +544,40 @@ def test_a_study_of_pairs_takes_no_host(store: Store) -> None:
         store.add_fleet_hosts(study.id, [FleetHost("a3", "a")], "")
 
 
+def test_the_peer_of_the_network_tests_is_not_replaced(store: Store) -> None:
+    plan = fleet_plan(numbered(3), short_plan(replace(NETWORK, peer="a2")))
+    study = store.begin_fleet_study(plan, by_workers=False)
+    with pytest.raises(StoreError, match="a2 is the peer"):
+        store.add_fleet_hosts(study.id, [FleetHost("a4", "a")], "a2")
+    assert states(store, study) == [W, W]
+    (new,) = store.add_fleet_hosts(study.id, [FleetHost("a4", "a")], "a1")
+    assert new.title == "a4 – a2"
+
+
+def test_a_replaced_host_does_not_come_back(store: Store) -> None:
+    study = begun(store, 3)
+    store.add_fleet_hosts(study.id, [FleetHost("a9", "a")], "a1")
+    for instead in ("", "a2"):
+        with pytest.raises(StoreError, match="a1 was replaced by a9") as refused:
+            store.add_fleet_hosts(study.id, [FleetHost("a1", "a")], instead)
+        assert "retry" not in refused.value.remedy
+
+
+def test_a_study_that_is_being_stopped_is_not_opened(store: Store) -> None:
+    study = begun(store, 2, at_once=1)
+    (one,) = started(store, study)
+    store.end_fleet_study(study.id, stop=True)
+    with pytest.raises(StoreError, match="being stopped"):
+        store.add_fleet_hosts(study.id, [FleetHost("a3", "a")], "")
+    with pytest.raises(StoreError, match="being stopped"):
+        store.retry_host_runs(study.id, ["a2"], [F, S], [])
+    assert store.find_fleet_study(study.id).stopped is not None
+    assert states(store, study) == [R, S]
+    store.settle_host_run(study.id, one, W, reason="")
+    assert len(store.retry_host_runs(study.id, ["a2"], [F, S], [])) == 1
+    assert store.find_fleet_study(study.id).stopped is None
+
+
 def test_the_studies_of_a_run_are_found(store: Store) -> None:
     study = begun(store)
     (one,) = started(store, study)

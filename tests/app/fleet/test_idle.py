@@ -57,6 +57,13 @@ def test_what_is_over_or_paused_or_of_workers_is_not_idle(study: FleetStudy) -> 
     assert idle_since(study, host_runs(ended_process()), (), later(9000)) is None
 
 
+def test_a_study_that_was_ended_is_idle_while_a_host_run_is_left() -> None:
+    done, first, second = host_runs(ended_process())
+    left = [done, replace(first, state=HostRunState.RUNNING, run="r2", worker=ended_process()), second]
+    assert idle_since(replace(STUDY, ended=BEGAN, stopped=BEGAN), left, (), later(20)) == later(10)
+    assert idle_since(replace(STUDY, ended=BEGAN), left, {"r2"}, later(20)) is None
+
+
 def test_the_library_lists_its_idle_studies(tmp_path: Path) -> None:
     workstation = Workstation(tmp_path / "library.db", tmp_path / "hosts.toml")
     store = workstation._store

@@ -68,7 +68,7 @@ def test_the_ticket_identifies_the_instance_and_what_was_measured() -> None:
         assert part in measured
     assert any(line.startswith("Group: type-0: median ") for line in lines)
     assert any(line.startswith("Differs: CPU · cgroup") for line in lines)
-    assert sum(line.startswith("To do: ") for line in lines) == 2
+    assert sum(line.startswith("To do: ") for line in lines) == 3
     assert any(line.startswith("Not checked: ") for line in lines)
 
 
