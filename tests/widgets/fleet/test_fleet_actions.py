@@ -33,6 +33,26 @@ def test_pause_and_resume_go_by_who_runs_the_study(actions: FleetActions, runs: 
     assert actions.skip.isEnabled()
 
 
+def test_a_study_that_was_ended_is_resumed_while_a_host_run_is_left_that_no_process_carries(
+    actions: FleetActions,
+) -> None:
+    board = made_board(3, state=HostRunState.RUNNING)
+    study = replace(board.study, ended=BEGAN, stopped=BEGAN)
+    for since in (BEGAN, None):
+        actions.show_study(BoardHead(study, idle_since=since), board.rows[:1], stopping=since is None)
+        assert actions.resume.isVisible() is actions.resume.isEnabled() is (since is not None)
+        assert actions.pause.isVisible() is (since is None)
+        assert not actions.delete.isEnabled()
+
+
+def test_a_host_whose_run_was_deleted_is_run_again(actions: FleetActions) -> None:
+    board = made_board(3, state=HostRunState.DONE)
+    deleted = [replace(row, progress=None) for row in board.rows]
+    for rows, offered in ((board.rows[:1], False), (deleted[:1], True)):
+        actions.show_study(BoardHead(board.study), rows, stopping=False)
+        assert actions.retry.isEnabled() is offered
+
+
 def test_a_replaced_host_is_neither_retried_nor_replaced(actions: FleetActions) -> None:
     board = made_board(3, state=HostRunState.SKIPPED)
     plan = replace(board.study.plan, hosts=board.study.plan.hosts[1:])
