@@ -254,7 +254,7 @@ class FleetServices(HostServices, ABC):
     def retry_host_runs(self, word: str, hosts: Sequence[str] = (), numbers: Collection[int] = ()) -> list[HostRun]:
         """Let the failed and skipped host-runs of `hosts`, or those with `numbers`, wait again; return them.
 
-        Without either all failed ones.
+        So do those that are done and whose run was deleted. Without either all failed ones.
         """
         states = [HostRunState.FAILED, *([HostRunState.SKIPPED] if hosts or numbers else [])]
         return self._store.retry_host_runs(word, hosts, states, numbers)

@@ -194,7 +194,7 @@ SKIPPED = "skipped"
 @click.argument("hosts", metavar="[HOST]…", nargs=-1)
 @verb
 def retry(workstation: Workstation, study: str, hosts: tuple[str, ...]) -> None:
-    """Let the failed host-runs of STUDY wait again, those of each HOST also if they were skipped."""
+    """Let the failed host-runs of STUDY wait again, those of each HOST also if skipped or if their run was deleted."""
     _print_changed(workstation, study, workstation.retry_host_runs(study, hosts), TO_RUN)
 
 

@@ -58,7 +58,7 @@ class StudyNotes:
         with self._lock:
             with suppress(StoreError):  # the host-run is settled: an error here would settle it again
                 self._study = self._read()
-            self._note_state(one, state, reason, self._study)
+            self._note_state(one, state, reason)
 
     def _note_problem(self, one: HostRun, event: LibraryChanged) -> None:
         """Print the first of the problems of all host-runs, and where a run is stored instead."""
@@ -71,7 +71,8 @@ class StudyNotes:
         elif before and not self._unwritten:
             print_note("The library can be written again.")
 
-    def _note_state(self, one: HostRun, state: HostRunState, reason: str, study: FleetStudy) -> None:
+    def _note_state(self, one: HostRun, state: HostRunState, reason: str) -> None:
+        study = self._study
         session = f", session {one.session}" if study.plan.sessions > 1 else ""
         failed = f", attempt {one.attempts} of {study.plan.retries + 1} failed" if one.attempts else ""
         what = f"{state.value}{failed if state is HostRunState.WAITING else ''}"
@@ -88,7 +89,7 @@ class StudyNotes:
         due = self._due[session]
         if not self._quiet and due > now():
             start = moment_text(datetime.fromisoformat(due))
-            print_note(f"Session {session} of {max(self._due)} starts at {start}.")
+            print_note(f"Session {session} of {self._study.plan.sessions} starts at {start}.")
 
 
 def carry_on(workstation: Workstation, study: str, asker: Asker, *, quiet: bool) -> None:

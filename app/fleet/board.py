@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from app.fleet.study import host_centre
+from app.fleet.study import Sessions, host_centre
 from app.fleet_study import FigureKey, FleetPlan, FleetStudy, HostRun, HostRunState, RunProgress
 from app.natural_order import natural_key
 from suites.quantities import metric_text, times_text
@@ -19,9 +19,8 @@ class BoardRow:
 
     `values` are the counted trials of the board's figure over all sessions that are done or under way, `value` the
     centre of the host (app.fleet.study.host_centre), and `off` its distance from the median of the group, as a share;
-    None with fewer than FEWEST_OF_GROUP hosts that have values.
-    `apart`: the distance is large for the group. That is no verdict: see app.fleet.lemons. `unknown` are the suites of
-    the plan that this version does not have.
+    None with fewer than FEWEST_OF_GROUP hosts that have values. `apart`: the distance is large for the group. That is
+    no verdict: see app.fleet.lemons. `unknown` are the suites of the plan that this version does not have.
     """
 
     title: str
@@ -180,16 +179,16 @@ def _row(
         row,
         progress=progress.get(row.current.run),
         planned=planned_trials(study.plan, row.current),
-        value=_centre([own for own in sessions.values() if own]),
+        value=_centre({session: own for session, own in sessions.items() if own}),
         unknown=study.plan.unknown_suites,
     )
 
 
-def _centre(sessions: Sequence[Sequence[float]]) -> float | None:
+def _centre(host: Sessions) -> float | None:
     """Return the centre of a host as results have it; of values that have no logarithm the median of medians."""
-    if all(value > 0 for own in sessions for value in own):
-        return host_centre(dict(enumerate(sessions))) if sessions else None
-    return statistics.median(map(statistics.median, sessions))
+    if all(value > 0 for own in host.values() for value in own):
+        return host_centre(host) if host else None
+    return statistics.median(map(statistics.median, host.values()))
 
 
 def _counts(found: RunProgress, figure: FigureKey) -> bool:

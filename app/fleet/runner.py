@@ -102,6 +102,12 @@ class FleetRunner:
 
         return WatchedRun(one.run, study.plan.plan_of(one), control, events)
 
+    def _stop_with_study(self) -> None:
+        """Stop what is under way; run() attaches, to stop it, what other processes left, until the study is over."""
+        with self._changed:
+            for control in (self._clock, *(carried.control for carried in self._carried.values())):
+                control.stop()
+
     def _request(self, end: Callable[[Control], None]) -> None:
         with self._changed:
             self._end = end
@@ -116,10 +122,10 @@ class FleetRunner:
         while not self._over(study):
             try:
                 study = self._store.find_fleet_study(self._study)
-                if study.stopped is not None and self._end is None:
-                    self.stop()
                 if self._end is None:
                     self._continue(study)
+                    if study.stopped is not None:
+                        self._stop_with_study()
             except NoStudyError:  # deleted once it was over
                 return study
             except StoreError:

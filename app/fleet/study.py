@@ -5,7 +5,6 @@ import statistics
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from app.comparison.comparability import Profile
 from app.margins import DEFAULT_MARGIN
@@ -105,7 +104,7 @@ def session_means(host: Sessions) -> dict[str, float]:
     return {name: statistics.geometric_mean(trials) for name, trials in host.items()}
 
 
-def host_centre(host: Mapping[Any, Sequence[float]]) -> float:
+def host_centre(host: Sessions) -> float:
     """Return the median of the medians of the sessions: an outlier of a trial or a session does not move it.
 
     It is computed on logarithms, so that of two it is the geometric mean.

@@ -114,6 +114,27 @@ def test_a_study_whose_process_is_killed_is_continued(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("stop", [False, True])
+def test_a_study_that_was_ended_after_its_process_was_killed_is_settled_by_resuming_it(
+    workstation: Workstation, start_machine: StartMachine, tmp_path: Path, *, stop: bool
+) -> None:
+    host = start_machine("alpha")
+    files = [counted(host, tmp_path)]
+    study = workstation.begin_fleet_study(fleet_plan("alpha", seconds=4), AnsweringAsker())
+    with process_of(study, tmp_path):
+        until(lambda: starts(files) == [1], 60)
+    ended = workstation.end_fleet_study(study.id, stop=stop)
+    assert (ended.over, ended.left) == (False, 1)
+    until(lambda: [one.study.id for one in workstation.idle_fleet_studies()] == [study.id], HEARTBEAT_TIMEOUT + 30)
+    found = workstation.fleet_runner(study.id, AnsweringAsker()).run()
+    (one,) = workstation.host_runs(study.id)
+    assert (found.over, one.state.over) == (True, True), one
+    assert one.state is (HostRunState.SKIPPED if stop else D)
+    assert workstation.idle_fleet_studies() == []
+    workstation.delete_fleet_study(study.id)
+
+
+@pytest.mark.slow
 def test_a_study_continues_after_the_computer_slept(
     workstation: Workstation, start_machine: StartMachine, tmp_path: Path
 ) -> None:

@@ -89,7 +89,12 @@ class FleetActions(QObject):
         deleted = any(row.state is HostRunState.DONE and row.progress is None for row in kept)
         again = deleted or bool(states & {HostRunState.FAILED, HostRunState.SKIPPED})
         none_failed = "None has failed" if kept else REPLACED
-        offer(self.retry, again, "Run the failed and skipped sessions again", none_failed if chosen else NO_HOST)
+        offer(
+            self.retry,
+            again,
+            "Run the failed and skipped sessions again, and those whose runs were deleted",
+            none_failed if chosen else NO_HOST,
+        )
         waits = HostRunState.WAITING in states
         offer(self.skip, waits, "Skip the sessions that wait", "No session waits" if chosen else NO_HOST)
         runs = own and HostRunState.RUNNING in states

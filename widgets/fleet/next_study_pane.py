@@ -74,7 +74,7 @@ _COLUMNS: tuple[TableColumn[FleetDesign], ...] = (
 def _cost(currency: str) -> TableColumn[FleetDesign]:
     return TableColumn(
         f"Cost {currency}".rstrip(), lambda one: MISSING if one.cost is None else amount_text(one.cost), align=RIGHT,
-        width=90, key=lambda one: one.cost or 0.0, tip="Of all types together, by the mean price of the hosts",
+        width=90, key=lambda one: one.cost or 0.0, tip="Of all types together, by the mean price of the groups",
     )  # fmt: skip
 
 

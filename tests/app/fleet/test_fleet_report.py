@@ -7,13 +7,13 @@ import re
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import html5lib
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from app.cli.main import benchwright
 from app.fleet.results import results_of
 from app.fleet_study import FleetStudy, HostRunState
 from app.margins import Margins
@@ -23,18 +23,15 @@ from app.sharing.html_report import html_report
 from tests.app.fleet.measured_studies import measured_study
 from tests.app.fleet.studies import fleet_plan, numbered
 from tests.printed_json import errors
-from tests.widgets.fleet_studies import BROKEN, SLOW, copied_study
+from tests.widgets.fleet_studies import BROKEN, SLOW
 
 Call = Callable[..., Result]
 
 
-@pytest.fixture
-def call(tmp_path: Path) -> Call:
-    """Call a verb on a library with a study of 36 hosts."""
-    library = tmp_path / "runs.sqlite3"
-    with closing(Workstation(library, tmp_path / "hosts.toml")) as workstation:
-        copied_study(workstation)
-    return lambda *words: CliRunner().invoke(benchwright, ["--store", str(library), "fleet", *words])
+@pytest.fixture(name="call")
+def call_of_fleet(call: Call) -> Call:
+    """Return a call of a verb of fleet on a library with a study of 36 hosts."""
+    return partial(call, "fleet")
 
 
 def test_a_report_has_strips_lemons_tickets_and_every_run(call: Call, tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """The results of a stored study: the line on its lemons, tickets, and facts in which outliers differ."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,13 +22,6 @@ from app.store import schema
 from app.store.rows import to_text
 from tests.app.fleet.measured_studies import measured_study
 from tests.widgets.fleet_studies import FAST, SLOW, copied_study
-
-
-@pytest.fixture
-def workstation(tmp_path: Path) -> Iterator[Workstation]:
-    made = Workstation(tmp_path / "runs.sqlite3", tmp_path / "hosts.toml")
-    yield made
-    made.close()
 
 
 def test_the_lemons_are_named_or_the_tested_instances_are_counted(workstation: Workstation) -> None:

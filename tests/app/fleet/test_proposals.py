@@ -1,6 +1,5 @@
 """Designs of the next study by what a study measured: their time, their cost, and why there is none."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -25,12 +24,9 @@ STATED = HostAttributes(price=0.36, currency="USD")
 
 
 @pytest.fixture
-def found(tmp_path: Path) -> Iterator[FleetResults]:
+def found(workstation: Workstation) -> FleetResults:
     """Return the results of a study of two groups."""
-    made = Workstation(tmp_path / "runs.sqlite3", tmp_path / "hosts.toml")
-    study = measured_study(made, 3, {})
-    yield made.fleet_results(study.id)
-    made.close()
+    return workstation.fleet_results(measured_study(workstation, 3, {}).id)
 
 
 def with_stated(found: FleetResults, *stated: HostAttributes) -> FleetResults:

@@ -2,14 +2,12 @@
 
 import csv
 import json
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from app.cli.main import benchwright
 from app.fleet.study import FleetError
 from app.fleet_study import FleetHost, FleetStudy, HostRunState
 from app.ranking.candidates import RankingCriteria, RankingGoal
@@ -18,13 +16,6 @@ from tests.app.fleet.measured_studies import measured_study
 from tests.widgets.fleet_studies import SLOW, copied_study
 
 NEW = "c7i-99"
-
-
-@pytest.fixture
-def workstation(tmp_path: Path) -> Iterator[Workstation]:
-    made = Workstation(tmp_path / "runs.sqlite3", tmp_path / "hosts.toml")
-    yield made
-    made.close()
 
 
 @pytest.fixture
@@ -87,15 +78,6 @@ def test_a_host_that_has_done_all_is_replaced_by_one_that_runs(workstation: Work
     assert (after.ended, after.left) == (None, 1)
     assert after.replaced == (old,)
     assert after.counts[HostRunState.DONE] == study.counts[HostRunState.DONE]
-
-
-@pytest.fixture
-def call(tmp_path: Path) -> Callable[..., Result]:
-    """Call a verb on a library with a study of 36 hosts."""
-    library = tmp_path / "runs.sqlite3"
-    with closing(Workstation(library, tmp_path / "hosts.toml")) as workstation:
-        copied_study(workstation)
-    return lambda *words: CliRunner().invoke(benchwright, ["--store", str(library), *words])
 
 
 def test_the_verbs_carry_on_after_a_replacement(call: Callable[..., Result], tmp_path: Path) -> None:
