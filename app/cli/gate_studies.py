@@ -33,7 +33,7 @@ def of_studies(
         raise GateError("No group is measured in both studies.", groups)
     _note_left_out(study, [group for group in {**old, **new} if group not in common])
     conditions = parse_conditions(texts, study.plan.plan.steps)
-    criteria = ComparisonCriteria(tested=frozenset(one.metric for one in conditions))
+    criteria = ComparisonCriteria(tested=frozenset(one.metric for one in conditions), together=True)
     compared = {
         group: workstation.compare([",".join(side[group].values()) for side in (old, new)], criteria)
         for group in common

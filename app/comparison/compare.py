@@ -30,9 +30,10 @@ from app.comparison.sides import (
     Censored,
     Side,
     StepHosts,
-    paired,
+    all_hosts,
+    cells_of_all,
+    matched_hosts,
     refuse_repeated,
-    shared_hosts,
     step_hosts,
 )
 from app.comparison.verdicts import (
@@ -66,6 +67,7 @@ def compare(
     within: WithinTrials | None = None,
     tested: Collection[str] = (),
     moments: Moments = NO_MOMENTS,
+    together: bool = False,
 ) -> Comparison:
     """Compare runs, or groups of runs, with the first.
 
@@ -73,7 +75,7 @@ def compare(
     differences; every verdict repeats it.
     `within` are the samples of the trials, for the variance levels. `tested` are names of metrics, or ALL_METRICS, that
     get a verdict besides the headline and tail metrics of each step; all others are descriptive (descriptive()).
-    `moments` are the moments of runs that are not moments of their own: moment_error().
+    `moments` are the moments of runs that are not moments of their own: moment_error(). `together`: ComparisonCriteria.
 
     A metric is better or worse if the 95 % interval of its ratio is entirely beyond the margin, and the same if it is
     entirely within; else it is undecided. The interval is made at the highest level that is replicated (units_of). Both
@@ -83,7 +85,9 @@ def compare(
     """
     sides = [Side([each] if isinstance(each, RunRecord) else each) for each in given]
     _check(sides)
-    table = _Table(sides, margins, overruled.strip(), within or {}, tested=frozenset(tested), moments=moments)
+    table = _Table(
+        sides, margins, overruled.strip(), within or {}, tested=frozenset(tested), moments=moments, together=together
+    )
     rows = tuple(table.rows())
     remarks = tuple(lettered(table.remarks(), len(sides)))
     overruling = [f"Overruled: {overruled.strip()}"] if overruled.strip() else []
@@ -156,11 +160,14 @@ class _Table:
         *,
         tested: frozenset[str],
         moments: Moments,
+        together: bool,
     ) -> None:
         self._sides = sides
         self._margins = margins
         self._overruled = overruled
         self._within = within
+        self._matched = all_hosts if together else matched_hosts
+        self._cells_of = cells_of_all if together else step_hosts
         self._tested = tested
         self._moments = moments
         self._pairs = [self._paired(side) for side in sides[1:]]
@@ -168,7 +175,7 @@ class _Table:
     def _paired(self, side: Side) -> dict[StepHosts, _Pair]:
         baseline = self._sides[0]
         found = {}
-        for ours, theirs in [*shared_hosts(baseline, side).items(), *paired(baseline, side).items()]:
+        for ours, theirs in self._matched(baseline, side).items():
             one, other = side.profile(theirs), baseline.profile(ours)
             on_first = baseline.halves(ours) | side.halves(theirs)
             records = ([counted.record for counted in one.trials(at)] for one, at in ((side, theirs), (baseline, ours)))
@@ -199,14 +206,14 @@ class _Table:
     def _cells(self) -> Iterator[list[StepHosts | None]]:
         """Yield the cells of all sides, matched: those of the baseline first, then those it does not have."""
         answered = list(dict.fromkeys(cell for pairs in self._pairs for cell in pairs))
-        alone = [cell for cell in step_hosts(self._sides[0]) if not _covered(cell, answered)]
+        alone = [cell for cell in self._cells_of(self._sides[0]) if not _covered(cell, answered)]
         order = [step.name for step in self._sides[0].steps]
         for cell in sorted([*answered, *alone], key=lambda cell: order.index(cell.step.name)):
             found = (pairs.get(cell) for pairs in self._pairs)
             yield [cell, *(None if pair is None else pair.theirs for pair in found)]
         for number, pairs in enumerate(self._pairs, 1):
             theirs = [pair.theirs for pair in pairs.values()]
-            for cell in step_hosts(self._sides[number]):
+            for cell in self._cells_of(self._sides[number]):
                 if not _covered(cell, theirs):
                     only: list[StepHosts | None] = [None] * len(self._sides)
                     only[number] = cell

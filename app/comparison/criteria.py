@@ -12,12 +12,14 @@ class ComparisonCriteria:
 
     `margins` are those given for this comparison; the user's own defaults are added. `overruled` is the reason to
     ignore fatal differences; the comparison repeats it. `tested` are the names of metrics, or ALL_METRICS, that get a
-    verdict besides the headline and tail metrics.
+    verdict besides the headline and tail metrics. With `together`, all hosts of a side are compared as one, in pairs if
+    most are on both sides; else each host with its like.
     """
 
     margins: Margins = DEFAULTS
     overruled: str = ""
     tested: Collection[str] = frozenset()
+    together: bool = False
 
 
 DEFAULT_CRITERIA = ComparisonCriteria()

@@ -170,12 +170,8 @@ def answers_of_groups(
 
 
 def _rows_of(comparison: Comparison, group: str) -> list[ComparisonRow]:
-    """Return the rows of a comparison; of a group with a name only those of all its hosts, with its name."""
-    if not group:
-        return list(comparison.rows)
-    hosts = {host for one in comparison.runs for host in one.hosts}
-    whole = [row for row in comparison.rows if row.host not in hosts] or comparison.rows
-    return [replace(row, host=f"{group} ({row.host})") for row in whole]
+    """Return the rows of a comparison, of a group with its name."""
+    return [replace(row, host=f"{group} ({row.host})") if group else row for row in comparison.rows]
 
 
 def own_step(row: ComparisonRow) -> str:

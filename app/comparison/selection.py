@@ -227,6 +227,7 @@ class RunSelection:
             within=self._within(groups),
             tested=criteria.tested,
             moments=self.moments(groups),
+            together=criteria.together,
         )
         return replace(found, notes=tuple(dict.fromkeys([*self._of_baselines(selectors), *found.notes])))
 

@@ -349,6 +349,11 @@ def step_hosts(side: Side) -> list[StepHosts]:
     return [StepHosts(step, (host,)) for step in side.steps for host in side.hosts]
 
 
+def cells_of_all(side: Side) -> list[StepHosts]:
+    """Return the cells of a side in the order of its plan, each of all hosts."""
+    return [StepHosts(step, side.hosts) for step in side.steps]
+
+
 def paired(baseline: Side | Plan, other: Side | Plan) -> dict[StepHosts, StepHosts]:
     """Return the cells of `other` by the corresponding cell of the baseline.
 
@@ -364,15 +369,22 @@ def paired(baseline: Side | Plan, other: Side | Plan) -> dict[StepHosts, StepHos
     }
 
 
-def shared_hosts(baseline: Side, other: Side) -> dict[StepHosts, StepHosts]:
-    """Return the cells of several hosts that both sides have: each host is measured on both, a pair."""
+def matched_hosts(baseline: Side, other: Side) -> dict[StepHosts, StepHosts]:
+    """Return the cells of the hosts that both sides have, as one if several, and those of paired()."""
     shared = tuple(host for host in baseline.hosts if host in other.hosts)
-    if len(shared) < 2:
-        return {}
+    return (_together(baseline, other, shared, shared) if len(shared) > 1 else {}) | paired(baseline, other)
+
+
+def all_hosts(baseline: Side, other: Side) -> dict[StepHosts, StepHosts]:
+    """Return the cells of all hosts of each side as one."""
+    return _together(baseline, other, baseline.hosts, other.hosts)
+
+
+def _together(
+    baseline: Side, other: Side, ours: tuple[str, ...], theirs: tuple[str, ...]
+) -> dict[StepHosts, StepHosts]:
     steps = matching_steps(baseline, other)
-    return {
-        StepHosts(step, shared): StepHosts(steps[step.name], shared) for step in baseline.steps if step.name in steps
-    }
+    return {StepHosts(step, ours): StepHosts(steps[step.name], theirs) for step in baseline.steps if step.name in steps}
 
 
 def matching_steps(baseline: Side | Plan, other: Side | Plan) -> dict[str, Step]:

@@ -1,7 +1,8 @@
 """The page Investigations: entries are added, put in order and noted; nothing that was typed is lost."""
 
 import sqlite3
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -121,6 +122,37 @@ def test_an_entry_is_removed_and_restored(qtbot: QtBot, page: InvestigationPage)
     page._undo.undo()
     settle(qtbot)
     assert titles(page) == ["before", "both", "a text"]
+
+
+def test_what_was_read_before_a_text_was_stored_does_not_replace_it(
+    qtbot: QtBot,
+    page: InvestigationPage,
+    workstation: Workstation,
+    found: Investigation,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read, go_on = threading.Event(), threading.Event()
+    reading = workstation.investigations
+
+    def slowly() -> Sequence[Investigation]:
+        every = reading()
+        read.set()
+        assert go_on.wait(30)
+        return every
+
+    with monkeypatch.context() as patch:
+        patch.setattr(workstation, "investigations", slowly)
+        page.follow()
+        qtbot.waitUntil(read.is_set)
+    page.conclusion.setPlainText(HOSTILE)
+    with qtbot.waitSignal(page.storage.stored):
+        page.conclusion.save()
+    shown: list[str] = []
+    page.conclusion.document().contentsChanged.connect(lambda: shown.append(page.conclusion.toPlainText()))
+    go_on.set()
+    settle(qtbot)
+    assert not shown
+    assert workstation.investigation(found.id).conclusion == page.conclusion.toPlainText() == HOSTILE
 
 
 def test_what_is_typed_is_stored_after_a_pause_as_plain_text(

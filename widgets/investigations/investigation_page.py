@@ -140,6 +140,7 @@ class InvestigationPage(Page):
     def _show_list(
         self, found: Sequence[Investigation], unreadable: Sequence[UnreadableInvestigation], left: Sequence[Path]
     ) -> None:
+        self._listing = None
         self._found = found
         if left and left != self._left:
             self.notice.show_message(
@@ -322,6 +323,8 @@ class InvestigationPage(Page):
 
     def _take_changed(self, found: Investigation, chosen: str = "") -> None:
         """Show a changed investigation in the list and, if it is the current one, beside it."""
+        if self._listing is not None:
+            self.follow()  # what is being read may be from before the change
         self._found = [found if one.id == found.id else one for one in self._found]
         self.list.show_rows(self._found)
         if self._shown is not None and self._shown.id == found.id:

@@ -17,11 +17,20 @@ IOPS = {"c7i": 4e5, "c7a": 4.5e5}
 
 
 def measured_study(
-    workstation: Workstation, day: int, factors: Mapping[tuple[str, int], float], sessions: int = SESSIONS
+    workstation: Workstation,
+    day: int,
+    factors: Mapping[tuple[str, int], float],
+    sessions: int = SESSIONS,
+    names: Mapping[str, str] | None = None,
 ) -> FleetStudy:
-    """Store a study of two groups whose figures are those of IOPS, times `factors` by group and session."""
+    """Store a study of two groups whose figures are those of IOPS, times `factors` by group and session.
+
+    `names` are other names of some of its hosts.
+    """
+    others = names or {}
     plan = fleet_plan(3 * HOSTS, sessions, TRIALS)
-    plan = replace(plan, hosts=tuple(host for host in plan.hosts if host.group in IOPS))
+    hosts = (replace(host, name=others.get(host.name, host.name)) for host in plan.hosts if host.group in IOPS)
+    plan = replace(plan, hosts=tuple(hosts))
     study, chance = begin(workstation, plan), random.Random(day)
     every = workstation.host_runs(study.id)
     with workstation._store.database.writing() as connection:

@@ -157,3 +157,17 @@ def test_a_goal_is_answered_by_hosts_and_the_sessions_that_they_share(tmp_path: 
         found = CliRunner().invoke(benchwright, ["--store", str(library), *given])
         assert found.exit_code == status, found.output
         assert f"n = {HOSTS} hosts, {SESSIONS} sessions" in found.output
+
+
+@pytest.mark.parametrize(("changed", "counted"), [(1, "3 pairs of hosts"), (2, "4 against 4"), (HOSTS, "4 against 4")])
+def test_a_group_is_answered_once_whichever_of_its_hosts_changed(tmp_path: Path, changed: int, counted: str) -> None:
+    library = tmp_path / "runs.sqlite3"
+    names = {f"c7a-{number:02}": f"c7a-new-{number:02}" for number in range(1, changed + 1)}
+    with closing(Workstation(library, tmp_path / "hosts.toml")) as workstation:
+        before = measured_study(workstation, 11, {})
+        slower = measured_study(workstation, 12, {("c7a", session): 0.8 for session in (1, 2)}, names=names)
+    found = gate((library, {"before": before.id, "slower": slower.id}), "slower", "--json")
+    assert found.exit_code == 1, found.output
+    assert outcomes(found) == {"c7i": "pass", "c7a": "fail"}
+    (group,) = [one for one in json.loads(found.stdout)["conditions"] if one["host"].startswith("c7a")]
+    assert counted in group["text"], group

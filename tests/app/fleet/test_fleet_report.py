@@ -104,7 +104,10 @@ def test_an_unknown_metric_is_refused_with_the_known_ones(call: Call, tmp_path: 
     assert call("results", "--metric", "latency_p99").exit_code == 0
 
 
-def test_two_outputs_are_two_files_and_none_is_standard_output(call: Call, tmp_path: Path) -> None:
+def test_two_outputs_are_two_files_and_none_is_standard_output(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     same, roundabout = tmp_path / "same", tmp_path / "folder" / ".." / "same"
     for words in (
         ("report", "--html", str(same), "--markdown", str(roundabout)),
