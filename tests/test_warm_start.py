@@ -17,6 +17,7 @@ def in_its_own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize(
     ("words", "stdin", "status"),
     [

@@ -7,6 +7,7 @@ import click
 from app.cli.common import FAILED, plain, print_json, print_note, print_table
 from app.fleet.board import BoardRow, off_text, study_state
 from app.fleet.fleet_json import board_to_json
+from app.fleet.runner import worker_name
 from app.fleet_study import HostRunState
 from app.services import Workstation
 from suites.quantities import count_text, figure_text
@@ -50,8 +51,11 @@ def print_study(
     if board.study.by_workers and not board.study.over and not workstation.workers_alive():
         print_note(f"No worker takes host-runs. Start one: {worker_command(workstation)}")
     stopped = carried and not board.study.by_workers and not board.study.over
-    if stopped or since is not None:
+    elsewhere = any(one.state.active and one.worker not in {"", worker_name()} for one in board.host_runs)
+    if since is not None or (stopped and not elsewhere):
         print_note(f"The study is not over. Continue it with: benchwright fleet resume {board.study.id}")
+    elif stopped:
+        print_note(f"The study is not over. Another process runs it: benchwright fleet show {board.study.id}")
     if stopped or board.study.counts.get(HostRunState.FAILED):
         raise SystemExit(FAILED)
 

@@ -56,8 +56,9 @@ class FleetChange:
 
 @dataclass(frozen=True, slots=True)
 class FleetChanges:
-    """All changes of groups and hosts, hosts only in one study, and lemons only in one.
+    """All changes of groups and hosts, hosts only in one study or in another group, and lemons only in one.
 
+    `moved_hosts` are hosts that are in another group than before, each with its former and its new group.
     A healed lemon was measured again and is none; lemons of hosts that are gone, or of tests that are not comparable,
     are neither healed nor kept.
     """
@@ -67,6 +68,7 @@ class FleetChanges:
     gone_hosts: tuple[str, ...]
     new_lemons: tuple[Lemon, ...]
     healed_lemons: tuple[Lemon, ...]
+    moved_hosts: tuple[tuple[str, str, str], ...] = ()
 
     @property
     def changed(self) -> tuple[FleetChange, ...]:
@@ -99,7 +101,7 @@ def changes_since(previous: Sequence[FleetMetric], current: Sequence[FleetMetric
     testable = [index for index, (change, _) in enumerate(tests) if change.tested]
     corrected = dict(zip(testable, holm([p_values[index] for index in testable]), strict=True))
     every = tuple(_with_p(change, corrected.get(index, 1.0)) for index, (change, _) in enumerate(tests))
-    old_hosts, new_hosts = _hosts(previous), _hosts(current)
+    former, groups = _groups(previous), _groups(current)
     other = {(one.group, one.step) for one in every if one.differs}
     old_lemons, new_lemons = (
         {one.key: one for one in find_lemons(side).lemons if (one.group, one.step) not in other}
@@ -108,10 +110,11 @@ def changes_since(previous: Sequence[FleetMetric], current: Sequence[FleetMetric
     measured = {(host, *one.key) for one in current for group in one.groups.values() for host in group}
     return FleetChanges(
         every,
-        tuple(host for host in new_hosts if host not in old_hosts),
-        tuple(host for host in old_hosts if host not in new_hosts),
+        tuple(host for host in groups if host not in former),
+        tuple(host for host in former if host not in groups),
         tuple(one for key, one in new_lemons.items() if key not in old_lemons),
         tuple(one for key, one in old_lemons.items() if key not in new_lemons and key[:-1] in measured),
+        tuple((host, former[host], new) for host, new in groups.items() if former.get(host, new) != new),
     )
 
 
@@ -131,6 +134,7 @@ def changes_lines(found: FleetChanges) -> list[str]:
         ("No longer lemons", [one.host for one in found.healed_lemons]),
         ("Only in this study", found.new_hosts),
         ("Only in the earlier study", found.gone_hosts),
+        ("In another group than before", [f"{host} ({old}, now {new})" for host, old, new in found.moved_hosts]),
     ):
         lines += [f"{title}: {listed(tuple(dict.fromkeys(names)), MOST_NAMED)}"] if names else []
     lines += [ONE_SESSION] if any(one.one_session for one in ordered) else []
@@ -156,8 +160,9 @@ def change_line(one: FleetChange) -> str:
     return f"{one.group}, {one.host or hosts}: {what}: {claim_text(one.ratio, one.metric)}, {p_text(one.p_adjusted)}"
 
 
-def _hosts(study: Sequence[FleetMetric]) -> list[str]:
-    return list(dict.fromkeys(host for one in study for group in one.groups.values() for host in group))
+def _groups(study: Sequence[FleetMetric]) -> dict[str, str]:
+    """Return the group of each host."""
+    return {host: name for one in study for name, group in one.groups.items() for host in group}
 
 
 def _tests(old: FleetMetric, new: FleetMetric) -> Iterator[tuple[FleetChange, float]]:

@@ -110,6 +110,14 @@ class FleetChangeJson(TypedDict):
     reason: str
 
 
+class MovedHostJson(TypedDict):
+    """A host that is in another group than in the earlier study."""
+
+    host: str
+    group_before: str
+    group: str
+
+
 class FleetChangesJson(TypedDict):
     """What changed since an earlier study, with the lines that say so."""
 
@@ -117,6 +125,7 @@ class FleetChangesJson(TypedDict):
     every: list[FleetChangeJson]
     new_hosts: list[str]
     gone_hosts: list[str]
+    moved_hosts: list[MovedHostJson]
     new_lemons: list[str]
     healed_lemons: list[str]
     lines: list[str]
@@ -181,6 +190,9 @@ def _changes(since: str, found: FleetChanges) -> FleetChangesJson:
         "every": list(map(_change, found.every)),
         "new_hosts": list(found.new_hosts),
         "gone_hosts": list(found.gone_hosts),
+        "moved_hosts": [
+            {"host": host, "group_before": before, "group": group} for host, before, group in found.moved_hosts
+        ],
         "new_lemons": list(dict.fromkeys(one.host for one in found.new_lemons)),
         "healed_lemons": list(dict.fromkeys(one.host for one in found.healed_lemons)),
         "lines": changes_lines(found),

@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.host_attributes import HostAttributes
 from app.hosts.facts_rows import ABSENT_TEXT, fact_rows, flat_facts
 from app.natural_order import natural_key
-from suites.facts import NONE, Facts
+from suites.facts import NONE, Facts, known
 
 ALL_GROUPS = "all groups"
 """The hosts of every group as one."""
@@ -102,6 +102,7 @@ class GroupSameness:
     """A group: the facts that differ and those that are not read everywhere, by relevance.
 
     `departures` are the hosts that depart, by their score: that with the most and the rarest values is first.
+    `machines` are hosts, also of other groups, that report one boot ID: names of one kernel, which counts as several.
     """
 
     name: str
@@ -109,6 +110,7 @@ class GroupSameness:
     differing: tuple[DifferingFact, ...]
     unread: tuple[UnreadFact, ...]
     departures: tuple[HostDeparture, ...]
+    machines: tuple[tuple[str, ...], ...] = ()
 
 
 def sameness_of(
@@ -124,7 +126,23 @@ def sameness_of(
     whole = {host: facts for group in groups.values() for host, facts in group.items()}
     values = {host: _values(facts, (attributes or {}).get(host, HostAttributes())) for host, facts in whole.items()}
     named = {**groups, ALL_GROUPS: whole} if across and len(groups) > 1 else groups
-    return tuple(_group(name, {host: values[host] for host in hosts}) for name, hosts in named.items())
+    machines = _machines(whole)
+    return tuple(
+        replace(
+            _group(name, {host: values[host] for host in hosts}),
+            machines=tuple(names for names in machines if set(names) & hosts.keys()),
+        )
+        for name, hosts in named.items()
+    )
+
+
+def _machines(whole: Mapping[str, Facts]) -> list[tuple[str, ...]]:
+    """Return the hosts that report the boot ID of another one, by boot ID: each boot of a kernel has another."""
+    hosts = dict[str, list[str]]()
+    for host in sorted(whole, key=natural_key):
+        if boot := known(whole[host].system.boot_id):
+            hosts.setdefault(boot, []).append(host)
+    return [tuple(names) for names in hosts.values() if len(names) > 1]
 
 
 def _values(facts: Facts, attributes: HostAttributes) -> dict[str, str]:

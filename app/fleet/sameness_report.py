@@ -58,13 +58,17 @@ class HostDepartureJson(TypedDict):
 
 
 class GroupSamenessJson(TypedDict):
-    """A group with what differs in it; the odd host is the first of `departures`."""
+    """A group with what differs in it; the odd host is the first of `departures`.
+
+    `one_machine` are hosts that report one boot ID.
+    """
 
     group: str
     hosts: list[str]
     differing: list[DifferingFactJson]
     not_read: list[UnreadFactJson]
     departures: list[HostDepartureJson]
+    one_machine: list[list[str]]
 
 
 class SamenessJson(TypedDict):
@@ -91,6 +95,7 @@ def _group_to_json(one: GroupSameness) -> GroupSamenessJson:
         "departures": [
             {"host": each.host, "score": round(each.score, 6), "facts": list(each.facts)} for each in one.departures
         ],
+        "one_machine": [list(names) for names in one.machines],
     }
 
 
@@ -111,15 +116,22 @@ def sameness_rows(groups: Iterable[GroupSameness]) -> Iterator[dict[str, Any]]:
 
 
 def summary_text(one: GroupSameness) -> str:
-    """Return a headline, such as ``c5: 8 hosts, 3 facts differ.``, with the host that departs most."""
+    """Return a headline, such as ``c5: 8 hosts, 3 facts differ.``, the odd host, names of one machine."""
     counted = f"{one.name}: {count_text(len(one.hosts), 'host')}"
     if len(one.hosts) < 2:
-        return f"{counted}, nothing to compare."
+        return f"{counted}, nothing to compare.{_machines_text(one)}"
     if not one.differing:
-        return f"{counted}, no fact differs."
+        return f"{counted}, no fact differs.{_machines_text(one)}"
     verb = "differs" if len(one.differing) == 1 else "differ"
     odd = f" The odd host is {one.departures[0].host}." if _has_odd_host(one) else ""
-    return f"{counted}, {count_text(len(one.differing), 'fact')} {verb}.{odd}"
+    return f"{counted}, {count_text(len(one.differing), 'fact')} {verb}.{odd}{_machines_text(one)}"
+
+
+def _machines_text(one: GroupSameness) -> str:
+    """Return the names of one machine: `` One machine by boot ID: web-1 and web-2.``; empty without any."""
+    found = [listed(hosts, MOST_HOSTS) for hosts in one.machines[:MOST_HOSTS]]
+    more = [f"{len(one.machines) - MOST_HOSTS} more"] if len(one.machines) > MOST_HOSTS else []
+    return f" One machine by boot ID: {'; '.join([*found, *more])}." if found else ""
 
 
 def _has_odd_host(one: GroupSameness) -> bool:

@@ -347,9 +347,8 @@ def add_hosts(connection: Connection, word: str, hosts: Sequence[FleetHost], rep
         unmet = {one.session for one in every if one.host == replaced and one.state is not HostRunState.DONE}
         sessions = unmet or sessions
         reason = f"replaced by {hosts[0].name}"
-        unrecorded = set(ownership.unrecorded_runs(connection))
         unmeasured = [
-            replace(one, state=HostRunState.SKIPPED, reason=_replaced(one, reason) if one.run in unrecorded else reason)
+            replace(one, state=HostRunState.SKIPPED, reason=reason)
             for one in every
             if replaced in one.hosts and one.state is not HostRunState.DONE
         ]
@@ -363,11 +362,6 @@ def add_hosts(connection: Connection, word: str, hosts: Sequence[FleetHost], rep
     _insert_host_runs(connection, study.id, made_runs, study.created, added)
     _reopen(connection, study)
     return made_runs
-
-
-def _replaced(one: HostRun, reason: str) -> str:
-    """Return `reason`, with how to end a run that no process stops."""
-    return f"{reason}. Commands of run {one.run} may still run on {one.title}: benchwright attach {one.run} --stop"
 
 
 def _refuse_addition(connection: Connection, study: FleetStudy, hosts: Sequence[FleetHost], replaced: str) -> None:

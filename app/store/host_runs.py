@@ -48,10 +48,21 @@ _NAMES = tuple(column.name for column in _COLUMNS)
 def host_runs(
     connection: Connection, study: str, states: Iterable[HostRunState] = tuple(HostRunState)
 ) -> list[HostRun]:
-    """Return the host-runs of a study in these states, in the order of start."""
+    """Return the host-runs of a study in these states, in the order of start.
+
+    The reason of a skipped one whose run no process stops says how to end its commands.
+    """
     table = schema.host_runs
     query = select(*_COLUMNS).where(table.c.study == study, table.c.state.in_([state.value for state in states]))
-    return [_host_run(row) for row in connection.execute(query.order_by(table.c.number))]
+    found = [_host_run(row) for row in connection.execute(query.order_by(table.c.number))]
+    skipped = {one.run for one in found if one.state is HostRunState.SKIPPED and one.run}
+    left = skipped.intersection(ownership.unrecorded_runs(connection)) if skipped else skipped
+    return [_with_left_run(one) if one.run in left else one for one in found] if left else found
+
+
+def _with_left_run(one: HostRun) -> HostRun:
+    text = f"Commands of run {one.run} may still run on {one.title}: benchwright attach {one.run} --stop"
+    return replace(one, reason=f"{one.reason}. {text}")
 
 
 def measured(connection: Connection, study: str) -> list[HostRun]:

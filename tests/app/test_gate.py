@@ -101,7 +101,7 @@ def test_of_several_hosts_the_one_in_doubt_is_named() -> None:
         ]
         for side in "ab"
     ]
-    (found,) = answers_of_groups(parse_conditions([CONDITION], [STEP]), {"web": compare(sides)}, "b")
+    (found,) = answers_of_groups(parse_conditions([CONDITION], [STEP]), {"web": compare(sides, together=True)}, "b")
     assert found.answer is GateOutcome.UNDECIDED
     assert "the result on web-2" in found.reason
     assert "web-1" not in found.reason

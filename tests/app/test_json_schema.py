@@ -296,6 +296,7 @@ EVERY = 25
 """The mutations that are tried of a large document: it has the same keys many times."""
 
 
+@pytest.mark.quick(8)
 @pytest.mark.parametrize("name", [*dict.fromkeys([*WORDS, *DOCUMENTS]), "facts", "plan"])
 def test_mutations_are_refused(name: str, library: Path) -> None:
     if name in DOCUMENTS and name not in WORDS:

@@ -253,6 +253,7 @@ def test_an_older_library_is_packed_in_steps_and_read_as_before(
             connection.execute("SELECT samples.series, samples.time FROM samples").fetchall()
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("after", [1, 3, 8])
 def test_a_killed_packing_loses_nothing(unpacked: Store, after: int) -> None:
     before = read(unpacked)
@@ -390,6 +391,7 @@ HOSTILE = [
 """… is the list without its first number, LESS a number with which the sizes have the right sum."""
 
 
+@pytest.mark.quick(5)
 @pytest.mark.parametrize(("table", "column", "text"), HOSTILE, ids=[f"{one[1]} {one[2][:20]}" for one in HOSTILE])
 def test_lists_of_a_stranger_are_checked(store: Store, tmp_path: Path, table: str, column: str, text: str) -> None:
     record(store, RUN, events(40))

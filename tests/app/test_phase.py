@@ -87,6 +87,7 @@ def test_a_run_goes_from_connecting_to_its_end(lab: Lab, phases: list[RunPhase])
     assert [phase.path for phase in phases] == [(*MEASURED, Phase.STOPPING, Phase.FINISHED)]
 
 
+@pytest.mark.quick(7)
 @pytest.mark.parametrize(
     ("act", "last"),
     [

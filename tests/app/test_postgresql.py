@@ -83,6 +83,7 @@ NAMED = "b/e?n#c%h @:é'\""
 """A name of a database, and of a role, with what a URL uses itself."""
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("form", ["names", "socket", "socket as host", "IPv6", "several hosts", "another time zone"])
 def test_each_form_of_a_url_reaches_its_library(
     postgresql: Server, url: ServerUrl, store: Store, form: str, tmp_path: Path

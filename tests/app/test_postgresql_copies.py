@@ -109,6 +109,7 @@ def test_a_copy_that_differs_is_named_and_left(url: ServerUrl, store: Store, tmp
     assert f"{runs[1]}: The run {runs[1]} of this library differs" in done.out
 
 
+@pytest.mark.slow
 def test_two_copies_at_once_bring_each_run_once(url: ServerUrl, store: Store, tmp_path: Path) -> None:
     path = tmp_path / "first.sqlite3"
     runs = library_of(path, 12)
@@ -125,6 +126,7 @@ def test_two_copies_at_once_bring_each_run_once(url: ServerUrl, store: Store, tm
     assert {row.id for row in store.runs()} == set(runs)
 
 
+@pytest.mark.slow
 def test_an_interrupted_copy_leaves_whole_runs_and_goes_on(url: ServerUrl, store: Store, tmp_path: Path) -> None:
     path = tmp_path / "first.sqlite3"
     runs = library_of(path, 6)
@@ -188,6 +190,7 @@ def test_a_cut_ends_a_transfer_at_once_and_names_the_lost_side(
             assert last.done == len(runs)
 
 
+@pytest.mark.slow
 def test_several_judge_a_library_again_at_once_as_one_does(postgresql: Server, url: ServerUrl, tmp_path: Path) -> None:
     """Whatever the isolation that the database has by default: each waits for the lock, then reads."""
     path = tmp_path / "first.sqlite3"

@@ -85,6 +85,7 @@ ODD = {
 """Texts of hosts and tools, and how text in PostgreSQL holds them."""
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize(("text", "shown"), ODD.values(), ids=ODD)
 def test_no_text_breaks_a_view_and_its_record_stays_whole(store: Store, text: str, shown: str) -> None:
     facts = facts_of(captured("aws-c7i"))

@@ -449,6 +449,7 @@ def test_an_imported_output_keeps_no_prompt_and_no_word_of_its_command(tmp_path:
     assert not re.search(NOT_IN_AN_ID.encode() + rb"zq\w", copy.read_bytes())
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("kind", ["png", "pdf", "svg"])
 def test_no_canary_is_drawn(
     workstation: Workstation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str

@@ -117,6 +117,7 @@ def test_the_command_lists_first_and_deletes_with_consent(workstation: Workstati
     assert MESSAGES["locked"] in refused.err
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("older", ["", "1x", "-1d", "1y,0d", "999999999y"])
 def test_an_age_that_is_none_is_refused_in_words_of_the_option(workstation: Workstation, older: str) -> None:
     with pytest.raises(BenchwrightError, match="is not an age or a date"):

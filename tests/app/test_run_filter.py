@@ -68,6 +68,7 @@ def selected(library: tuple[LibraryRows, Store], text: str) -> int:
     return len(matcher(parse_filter(text), rows, store.metric_values, START)(rows.rows))
 
 
+@pytest.mark.quick(8)
 @pytest.mark.parametrize(
     ("text", "same"),
     [

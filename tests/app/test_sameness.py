@@ -169,6 +169,18 @@ def test_attributes_of_the_inventory_are_compared() -> None:
     assert [fact.title for fact in found.differing] == ["Inventory · Image"]
 
 
+def test_names_of_one_machine_are_reported_also_across_groups() -> None:
+    same = replace(web(1), host="alias")
+    groups = {"a": {"web-1": web(1), "web-2": web(2)}, "b": {"alias": same}, "c": {"web-3": web(3)}}
+    found = sameness_of(groups)
+    assert [one.machines for one in found] == [(("alias", "web-1"),), (("alias", "web-1"),), ()]
+    texts = [summary_text(one) for one in found]
+    assert ["alias and web-1" in text for text in texts] == [True, True, False]
+    assert sameness_to_json(found, {})["groups"][0]["one_machine"] == [["alias", "web-1"]]
+    unread = replace(same, system=replace(same.system, boot_id=Absent("permission denied")))
+    assert sameness_of({"a": {"web-1": web(1), "alias": unread}})[0].machines == ()
+
+
 def test_groups_are_compared_across_where_asked() -> None:
     groups = {"a": {"web-1": web(1)}, "b": {"web-2": facts("web-2", 2, kernel="6.5")}}
     assert [len(one.differing) for one in sameness_of(groups)] == [0, 0]

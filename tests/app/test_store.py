@@ -242,6 +242,7 @@ def test_an_ambiguous_beginning_lists_its_candidates(store: Store) -> None:
         store.load("202611")
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("name", ["nope", "", "%", "20261120-141530-cccc0"])
 def test_an_unknown_run_is_said(store: Store, name: str) -> None:
     three_runs(store)

@@ -156,6 +156,7 @@ def test_a_damaged_text_of_a_view_or_trigger_costs_no_row(library: Path, tmp_pat
     check(tmp_path / "new.sqlite3")
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("name", ["runs", "trials", "output", "runs_by_start"])
 def test_bytes_damaged_in_the_text_of_a_table_cost_no_row(library: Path, tmp_path: Path, name: str) -> None:
     with closing(sqlite3.connect(library)) as raw:

@@ -83,6 +83,7 @@ def lines(name: str) -> list[str]:
     return [line for line in table.split("\n") if line and not line.startswith("# ")]
 
 
+@pytest.mark.quick(80)
 @pytest.mark.parametrize("line", lines("refused") + lines("unclosed"))
 def test_a_line_that_reaches_a_device_is_refused(names: Names, line: str) -> None:
     assert judge(line.format(**names), names)

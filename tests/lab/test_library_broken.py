@@ -121,6 +121,7 @@ def test_an_overwritten_library_pauses_the_run_and_is_not_changed(
 # A full disk
 
 
+@pytest.mark.slow
 def test_a_run_on_a_full_disk_is_saved_where_there_is_room(small_disk: Path, tmp_path: Path) -> None:
     library = small_disk / "runs.sqlite3"
     with running(library, plan(tmp_path, seconds=30)) as run:

@@ -318,6 +318,7 @@ def test_stop_kills_what_will_not_end(session: Session, workspace: Workspace) ->
     assert processes_with(workspace.nonce) == []
 
 
+@pytest.mark.quick(4)
 @pytest.mark.parametrize(
     ("ending", "status", "reason"),
     [

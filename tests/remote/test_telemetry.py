@@ -54,6 +54,7 @@ def test_samples_come_on_the_hosts_clock(telemetry: Telemetry) -> None:
     assert times[-1] <= uptime() + 0.01  # /proc/uptime has a resolution of 10 ms
 
 
+@pytest.mark.quick(2)
 def test_the_cost_is_known_and_small(telemetry: Telemetry) -> None:
     assert telemetry.cost is None
     ticks(telemetry, 10)

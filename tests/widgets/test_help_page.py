@@ -23,6 +23,7 @@ def page(qtbot: QtBot, workstation: Workstation) -> HelpPage:
     return made
 
 
+@pytest.mark.quick(8)
 @pytest.mark.parametrize("topic", TOPICS)
 def test_each_topic_is_shown_under_its_title(page: HelpPage, topic: str) -> None:
     began = time.process_time()

@@ -1,9 +1,9 @@
 """A table fits its columns to its rows when it is shown; a hidden one measures nothing."""
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QRect, Qt
 from PySide6.QtGui import QPaintEvent
-from PySide6.QtWidgets import QStackedWidget, QWidget
+from PySide6.QtWidgets import QStackedWidget, QStyle, QStyleOptionHeaderV2, QWidget
 from pytestqt.qtbot import QtBot
 
 from widgets.parts.table import Table
@@ -100,6 +100,35 @@ def test_no_column_is_narrower_than_its_title(qtbot: QtBot, request: pytest.Fixt
     qtbot.waitUntil(lambda: head.sectionSize(1) > before)  # the sort indicator
     table.resize(sum(needed) + 400, 200)
     qtbot.waitUntil(lambda: table.horizontalScrollBar().maximum() == 0)
+
+
+@pytest.mark.usefixtures("dressed")
+@pytest.mark.parametrize("text", ["qapp", "large_text"])
+def test_the_sort_indicator_covers_no_title_at_the_right(
+    qtbot: QtBot, request: pytest.FixtureRequest, text: str
+) -> None:
+    request.getfixturevalue(text)
+    columns: list[TableColumn[str]] = [
+        TableColumn("Median", str, align=RIGHT),
+        TableColumn("Off", str, align=RIGHT),
+        TableColumn("Rest", str, stretch=True),
+    ]
+    table = Table("Hosts", TableModel(columns), identity=str)
+    qtbot.addWidget(table)
+    table.setSortingEnabled(True)
+    table.show_rows(["1", "2"])
+    head, style = table.horizontalHeader(), table.style()
+    for column in (0, 1):
+        head.setSortIndicator(column, Qt.SortOrder.DescendingOrder)
+        table.fit()
+        option = QStyleOptionHeaderV2()
+        head.initStyleOption(option)
+        head.initStyleOptionForIndex(option, column)
+        option.rect = QRect(head.sectionViewportPosition(column), 0, head.sectionSize(column), head.height())
+        arrow = style.subElementRect(QStyle.SubElement.SE_HeaderArrow, option, head)
+        label = style.subElementRect(QStyle.SubElement.SE_HeaderLabel, option, head)
+        spaces = option.text[len(option.text.rstrip()) :]
+        assert label.right() - head.fontMetrics().horizontalAdvance(spaces) < arrow.left()
 
 
 def test_rows_of_wrapped_texts_follow_the_width(qtbot: QtBot) -> None:

@@ -28,6 +28,7 @@ from PySide6.QtWidgets import (
 )
 
 from widgets import settings
+from widgets.parts.table_header import TableHeader
 from widgets.parts.table_model import HEADING, ROW, Index, RowT, TableColumn, TableModel
 from widgets.parts.text import sheet_text
 from widgets.theme import SPACE
@@ -452,6 +453,7 @@ class Table(QTableView, Generic[RowT]):
         self.verticalHeader().hide()
         self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         self.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + row_padding)
+        self.setHorizontalHeader(TableHeader(self))
         self.horizontalHeader().setHighlightSections(False)
         self.horizontalHeader().setSectionsMovable(not self.content.has_headings)  # a heading spans neighbours
         self.horizontalHeader().setMinimumSectionSize(SPACE[4])

@@ -106,6 +106,16 @@ def test_replaced_hosts_are_new_and_gone_and_their_groups_are_compared_without_p
     assert [(each.host, each.paired, each.changed) for each in found.every] == [("", False, False)] * 2
 
 
+def test_a_host_in_another_group_than_before_is_neither_new_nor_gone() -> None:
+    one = study(2)
+    groups = {name: dict(hosts) for name, hosts in one.groups.items()}
+    groups["type-1"]["h0-3"] = groups["type-0"].pop("h0-3")
+    found = changes_since([study(1)], [replace(one, groups=groups)])
+    assert (found.new_hosts, found.gone_hosts) == ((), ())
+    assert found.moved_hosts == (("h0-3", "type-0", "type-1"),)
+    assert any("h0-3 (type-0, now type-1)" in line for line in changes_lines(found))
+
+
 def test_few_sessions_and_few_hosts_are_not_tested() -> None:
     def cut(one: FleetMetric) -> FleetMetric:
         groups = {"type-0": {host: dict(list(own.items())[:2]) for host, own in [*one.groups["type-0"].items()][:2]}}

@@ -26,6 +26,7 @@ from tests.lab_sshd import AnsweringAsker
 from tests.widgets.fleet_studies import begin
 
 LIBRARY = Path("runs.sqlite3")
+RUN = "20260101-000000-0001"
 LATER = (datetime.now(UTC) + timedelta(hours=2)).isoformat(timespec="milliseconds")
 
 
@@ -181,6 +182,10 @@ def resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[HostRu
             study = workstation.begin_fleet_study(fleet_plan(numbered(1)), AnsweringAsker())
             if state is HostRunState.SKIPPED:
                 workstation.end_fleet_study(study.id)
+            if state is HostRunState.RUNNING:  # of a process on another computer
+                store, every = workstation._store, lambda waiting, _under_way, _plan: list(waiting)
+                (one,) = store.start_host_runs(study, every, "elsewhere (process 7)")
+                store.set_run_of_host_run(study.id, one, RUN)
         monkeypatch.setattr(fleet, "carry_on", lambda *_words, **_named: None)
         monkeypatch.setattr(fleet, "trusting_asker", lambda *_words, **_named: AnsweringAsker())
         return CliRunner().invoke(benchwright, ["--store", str(library), "fleet", "resume"])
@@ -194,6 +199,13 @@ def test_a_study_that_is_not_over_exits_with_1_and_shows_how_to_continue(
     found = resumed(HostRunState.WAITING)
     assert found.exit_code == 1
     assert "fleet resume f" in found.stderr
+
+
+def test_a_study_that_another_process_runs_is_not_offered_to_resume(resumed: Callable[[HostRunState], Result]) -> None:
+    found = resumed(HostRunState.RUNNING)
+    assert found.exit_code == 1
+    assert "fleet resume" not in found.stderr
+    assert "fleet show f" in found.stderr
 
 
 def test_a_study_that_is_over_exits_with_0(resumed: Callable[[HostRunState], Result]) -> None:

@@ -162,6 +162,7 @@ ACTIONS = ("set", "store", "confirm")
 OTHERS = ("release", "start", "set", "store", "confirm")
 
 
+@pytest.mark.quick(1)
 def test_of_two_processes_with_a_host_run_one_touches_the_host(store: Store) -> None:
     """The steps of a process that is slow, anywhere among those of one that takes it for dead."""
     for places in itertools.combinations(range(8), 3):
@@ -497,6 +498,8 @@ def test_a_replaced_host_is_not_measured_beside_the_new_one(store: Store) -> Non
         store.settle_host_run(study.id, carried, D, reason="")
     assert store.host_runs_under_way(study.id) == []
     assert f"benchwright attach {RUN} --stop" in store.host_runs_of(study.id)[2].reason
+    execute(store, f"update runs set state = '{State.PARTIAL}' where id = '{RUN}'")  # as attach --stop does
+    assert store.host_runs_of(study.id)[2].reason == "replaced by b3"
 
 
 def test_a_replaced_host_waits_no_more_and_is_not_replaced_again(store: Store) -> None:

@@ -98,6 +98,7 @@ def test_a_study_begun_in_the_window_runs_to_its_end(qtbot: QtBot, windows: Wind
     assert not page.actions_of_fleet.stop.isEnabled()
 
 
+@pytest.mark.slow
 def test_a_window_that_closes_detaches_its_study_and_the_next_one_resumes_it(qtbot: QtBot, windows: Windows) -> None:
     window, page = windows.open()
     windows.begin(page, 400)
@@ -145,6 +146,7 @@ def measuring(qtbot: QtBot, page: FleetPage) -> None:
     qtbot.waitUntil(lambda: any(row.progress for row in page.board.table.content.shown), timeout=PATIENCE)
 
 
+@pytest.mark.slow
 def test_enter_shows_a_run_under_way_live_with_every_sample(qtbot: QtBot, windows: Windows) -> None:
     window, page = windows.open()
     windows.begin(page, 500)
