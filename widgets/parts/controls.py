@@ -2,6 +2,8 @@
 
 from typing import Any, TypeVar
 
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QLineEdit, QMenu, QPushButton, QToolButton, QWidget
 
 from widgets.jobs import Slot
@@ -9,6 +11,17 @@ from widgets.parts.text import set_tool_tip
 from widgets.theme import set_icon
 
 ButtonT = TypeVar("ButtonT", QPushButton, QToolButton)
+
+
+class ClearedField(QLineEdit):
+    """A text field, such as a filter, that Esc clears."""
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Clear the text with Esc; without one leave the key to the window."""
+        if event.key() == Qt.Key.Key_Escape and self.text() and not self.isReadOnly():
+            self.clear()
+        else:
+            super().keyPressEvent(event)
 
 
 def push_button(
@@ -38,9 +51,9 @@ def pop_up(menu: QMenu, button: QWidget) -> None:
 def line_edit(name: str = "", changed: Slot | None = None, *, tip: str = "", **properties: Any) -> QLineEdit:
     """Return a text field; `changed` is connected to textChanged, the accessible `name` not needed beside a label.
 
-    `properties` are as in push_button().
+    `properties` are as in push_button(). Esc clears a text that a button clears.
     """
-    field = QLineEdit(**properties)
+    field = ClearedField(**properties) if properties.get("clearButtonEnabled") else QLineEdit(**properties)
     if name:
         field.setAccessibleName(name)
     if changed is not None:

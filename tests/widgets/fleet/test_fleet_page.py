@@ -130,6 +130,9 @@ def test_the_filter_takes_words_of_state_group_and_outlier(page: FleetPage) -> N
     assert counts == {
         "outlier": 2, "c7i failed": 0, "m7g failed": 1, "c7a": HOSTS // 3, "connection refused": 1, "": HOSTS,
     }  # fmt: skip
+    page.board.filter.setText("outlier")
+    QTest.keyClick(page.board.filter, Qt.Key.Key_Escape)
+    assert len(page.board.table.content.shown) == HOSTS
 
 
 def test_a_refresh_keeps_the_selection_and_replaces_only_changed_rows(
