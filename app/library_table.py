@@ -1,5 +1,6 @@
 """Tables of runs: columns, sort keys, groups, and differences of parameters; for the window and the command line."""
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -206,10 +207,14 @@ class RowGroup:
         metrics = {row.metric for row in self.rows if row.metric is not None}
         if len(metrics) != 1:
             return f"{len(metrics)} metrics" if metrics else ""
-        (metric,) = metrics
-        values = [row.value for row in self.rows if row.value is not None]
-        low, high = min(values), max(values)
+        (metric,), (low, high) = metrics, self.ends
         return figure_text(metric, low) if low == high else range_text(metric, low, high)
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The lowest and the highest headline value; NaN without one."""
+        values = [row.value for row in self.rows if row.value is not None]
+        return min(values, default=math.nan), max(values, default=math.nan)
 
 
 def grouped(rows: Iterable[LibraryRow], by: str) -> list[RowGroup]:

@@ -122,7 +122,7 @@ def test_groups_have_counts_and_spans_and_are_collapsed_by_keys(qtbot: QtBot, pa
     page.filter_bar.set_grouping("host")
     lines = [line for line in page.table.lines.shown if isinstance(line, GroupLine)]
     assert sorted(line.count for line in lines) == [1, 1, 6]
-    assert any("IOPS" in line.span for line in lines)
+    assert any(" to " in line.span for line in lines)
     at = page.table.row_of("web-1")
     page.table.setCurrentIndex(page.table.lines.index(at, 0))
     rows = len(page.table.lines.shown)
@@ -130,6 +130,17 @@ def test_groups_have_counts_and_spans_and_are_collapsed_by_keys(qtbot: QtBot, pa
     assert len(page.table.lines.shown) == rows - 6
     press(qtbot, page, Qt.Key.Key_Right, Qt.KeyboardModifier.NoModifier)
     assert len(page.table.lines.shown) == rows
+
+
+def test_the_span_of_a_group_has_the_unit_of_the_head(qtbot: QtBot, page: LibraryPage) -> None:
+    page.filter_bar.set_grouping("host")
+    page.search.setText("iops>1")
+    qtbot.waitUntil(lambda: any(column.unit == "k IOPS" for column in page.table.lines.columns))
+    spans = [line.span for line in page.table.lines.shown if isinstance(line, GroupLine)]
+    assert spans
+    for span in spans:
+        ends = [float(end) for end in span.split(" to ")]  # a number alone
+        assert ends == sorted(ends)
 
 
 def test_a_run_is_renamed_in_place_and_that_is_undone(

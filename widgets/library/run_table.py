@@ -1,5 +1,6 @@
 """Table of runs: filtered, sorted and grouped; keeps cursor and selection on the same runs."""
 
+import math
 import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -10,9 +11,9 @@ from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter
 from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QStyle, QStyleOptionViewItem, QWidget
 
 from app.library_rows import LibraryRow
-from app.library_table import COLUMNS, ListColumn, grouped, sorted_rows
+from app.library_table import COLUMNS, ListColumn, RowGroup, grouped, sorted_rows
 from app.run_matching import Selection
-from suites.quantities import WIDE, decimals, scale, uncertainty_text
+from suites.quantities import WIDE, decimals, ends_text, scale, uncertainty_text
 from suites.units import Display
 from suites.vocab import Metric
 from widgets.library.run_columns import (
@@ -73,6 +74,7 @@ class RunListModel(TableModel[ListLine]):
         self.trends: Trends = {}
         self.needed: frozenset[str] = frozenset()
         self.grouping = ""
+        self._shared: tuple[Display, int] | None = None  # of the headline values
         self.collapsed: set[str] = set()
         self._select: Selection = _kept
         self._listed: list[ListColumn | None] = []
@@ -191,14 +193,15 @@ class RunListModel(TableModel[ListLine]):
     def _with_groups(self, rows: Sequence[LibraryRow]) -> Iterable[ListLine]:
         for group in grouped(rows, self.grouping):
             collapsed = group.title in self.collapsed
-            yield GroupLine(group.title, len(group.rows), group.span, collapsed)
+            span = group.span if self._shared is None else _span_in_unit(group, self._shared)
+            yield GroupLine(group.title, len(group.rows), span, collapsed)
             if not collapsed:
                 yield from group.rows
 
     def _share_unit(self, rows: Sequence[LibraryRow]) -> None:
         """Put the unit of the headline values into the head if all have the same metric, and align their points."""
         metrics = list({id(row.metric): row.metric for row in rows if row.metric is not None}.values())
-        shared = _shared_unit(metrics[0], rows) if len(set(metrics)) == 1 else None
+        shared = self._shared = _shared_unit(metrics[0], rows) if len(set(metrics)) == 1 else None
         self.columns = tuple(
             column
             if listed is None or listed.name not in {"headline", "half"}
@@ -218,6 +221,13 @@ def _shared_unit(metric: Metric, rows: Sequence[LibraryRow]) -> tuple[Display, i
     display = scale(metric, middle)
     places = (_places(row, display.divisor) for row in rows if row.value)
     return display, min(max(places, default=0), decimals(middle / display.divisor) + MORE)
+
+
+def _span_in_unit(group: RowGroup, shared: tuple[Display, int]) -> str:
+    """Return the span of the headline values of a group without the unit, which is in the head; empty without one."""
+    (divisor, _), most = shared
+    ends = [end / divisor for end in group.ends if math.isfinite(end)]
+    return ends_text(*(f"{end:.{min(most, decimals(end))}f}" for end in ends)) if ends else ""
 
 
 def _places(row: LibraryRow, divisor: float) -> int:
