@@ -13,7 +13,7 @@ class ComparisonCriteria:
     `margins` are those given for this comparison; the user's own defaults are added. `overruled` is the reason to
     ignore fatal differences; the comparison repeats it. `tested` are the names of metrics, or ALL_METRICS, that get a
     verdict besides the headline and tail metrics. With `together`, all hosts of a side are compared as one, in pairs if
-    most are on both sides; else each host with its like.
+    most are on both sides; without, each host that both have, these as one, and the others as one.
     """
 
     margins: Margins = DEFAULTS

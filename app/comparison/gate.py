@@ -145,8 +145,9 @@ def answers_of_groups(
 ) -> tuple[ConditionAnswer, ...]:
     """Return the answers of `run` as answers_of() does, one for each of several groups of hosts.
 
-    Holm's correction is over all groups. A group with a name is answered as a whole, not for each of its hosts, over
-    all of its sessions: one that several hosts share is like one run, and no regression fails by it alone.
+    Holm's correction is over all groups. A group with a name was compared `together` (ComparisonCriteria): it is
+    answered as a whole, over all of its sessions. One that several hosts share is like one run, and no regression fails
+    by it alone.
     """
     cells: list[_Cell] = []
     missing: list[ConditionAnswer] = []

@@ -33,6 +33,7 @@ MESSAGES = messages("app", "test_gate")
 
 BASE = (1000.0, 1010.0, 990.0, 1005.0, 995.0, 1002.0, 998.0)
 WORSE = tuple(0.85 * value for value in BASE)
+HOSTS = ("web-1", "web-2")
 CONDITION = "iops worse by 5 %"
 SYSBENCH = (Path(__file__).parents[1] / "data/sysbench/1.0.20/cpu_default.stdout").read_text()
 
@@ -105,6 +106,16 @@ def test_of_several_hosts_the_one_in_doubt_is_named() -> None:
     assert found.answer is GateOutcome.UNDECIDED
     assert "the result on web-2" in found.reason
     assert "web-1" not in found.reason
+
+
+def test_a_test_that_one_study_lacks_is_answered_once_for_all_hosts_of_a_group() -> None:
+    other = replace(STEP, name="another", values={**STEP.values, "block_size": "64k"})
+    old, new = (
+        [run_record(f"{side}{step.name}{host}", BASE, host=host, step=step) for step in steps for host in HOSTS]
+        for side, steps in (("a", (STEP, other)), ("b", (STEP,)))
+    )
+    found = answers_of_groups(parse_conditions([CONDITION], [STEP]), {"web": compare([old, new], together=True)}, "b")
+    assert [one.host for one in found] == ["web (2 hosts)"] * 2
 
 
 @pytest.mark.parametrize("side", ["a", "b"])

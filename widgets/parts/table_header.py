@@ -12,7 +12,6 @@ class TableHeader(QHeaderView):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(Qt.Orientation.Horizontal, parent)
-        self.setSectionsClickable(True)  # as that of Qt
 
     def initStyleOptionForIndex(self, option: QStyleOptionHeader, logical_index: int) -> None:
         """Move the title of a sorted column at the right away from the sort indicator."""
