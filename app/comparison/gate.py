@@ -172,7 +172,15 @@ def answers_of_groups(
 
 def _rows_of(comparison: Comparison, group: str) -> list[ComparisonRow]:
     """Return the rows of a comparison, of a group with its name."""
-    return [replace(row, host=f"{group} ({row.host})") if group else row for row in comparison.rows]
+    return [replace(row, host=_group_label(group, row)) if group else row for row in comparison.rows]
+
+
+def _group_label(group: str, row: ComparisonRow) -> str:
+    """Return a group with its host in the run, or with their number."""
+    side = row.sides[-1]
+    hosts = [] if side is None else list(side.host_means)
+    named = hosts[0] if len(hosts) == 1 else count_text(len(hosts), "host")
+    return f"{group} ({named if hosts else row.host})"
 
 
 def own_step(row: ComparisonRow) -> str:
@@ -268,7 +276,7 @@ def _cell(condition: Condition, row: ComparisonRow, moments: Moments, incomplete
 def _values_of(side: MetricSummary) -> tuple[Level, tuple[float, ...]]:
     """Return the values of a side at the highest replicated level: trials of one session share its moment."""
     hosts, sessions = tuple(side.host_means.values()), tuple(side.session_means.values())
-    if len(hosts) >= FEWEST[Level.HOST]:
+    if len(hosts) > 1:
         return Level.HOST, hosts
     return (Level.SESSION, sessions) if len(sessions) > 1 else (Level.TRIAL, side.values)
 
@@ -321,7 +329,10 @@ def _too_few(evidence: VerdictEvidence) -> str:
     side = insufficient_side(evidence.needed, evidence.counts) or "on each side"
     if evidence.one_session:
         side = "of this run" if ours > theirs else "of the baseline"
-    how = f"run {FEWEST_TRIALS} trials, or join {FEWEST_SESSIONS} runs by commas" if of_trials else "join more runs"
+    if evidence.level is Level.HOST:
+        side, how = ("in both", "measure the same hosts") if evidence.pairs else (side, "measure more hosts")
+    else:
+        how = f"run {FEWEST_TRIALS} trials, or join {FEWEST_SESSIONS} runs by commas" if of_trials else "join more runs"
     return f"{alone}needs {count_text(evidence.needed, f'more {evidence.level}')} {side}: {how}"
 
 

@@ -193,8 +193,8 @@ def _settle(
     error: BenchwrightError | None,
 ) -> None:
     store, settle = services.store, partial(_set_state, services, study)
-    reason = outcome.reason if error is None else str(error)
     elsewhere = type(error) in {HostInUseError, StoreError}  # another process has the run, or it has ended
+    reason = outcome.reason if error is None else str(error)
     attempts = one.attempts + (not elsewhere)
     refused = isinstance(error, NotAgreedError) or (outcome_of(error) or outcome.unreached) in BY_USER
     others = services.others() if refused else 0
@@ -210,10 +210,11 @@ def _settle(
     elif outcome.stopped and error is None:
         settle(uncounted(one), HostRunState.WAITING, reason)
     elif outcome.attached and (refused or isinstance(error, _MAY_PASS | HostInUseError)) and (elsewhere or again):
+        reason = error.message if elsewhere and error else reason  # the remedy is that of a single run
         store.leave_host_run(study.id, replace(one, attempts=attempts), reason)  # release() returns it, or settles it
         services.on_settled(study, one, HostRunState.RUNNING, reason)
     elif isinstance(error, HostInUseError):
-        reason = f"{error.message} It is tried again every {IN_USE_RETRY:.0f} s."  # its remedy is that of a single run
+        reason = f"{error.message} It is tried again every {IN_USE_RETRY:.0f} s."
         settle(uncounted(one), HostRunState.WAITING, reason, wait=IN_USE_RETRY)
     elif not outcome.measured and again and (refused or _may_pass(outcome, error)):
         wait = REFUSED_RETRY if refused else CONNECT_RETRY * one.attempts

@@ -207,7 +207,7 @@ def refuse_recorded(run_id: str, recording: RecordingOwner) -> None:
         return
     owner = recording.owner
     if is_alive(owner):
-        raise StoreError(f"The run {run_id} is in progress.", "Stop it first.")
+        raise StoreError(f"The run {run_id} is in progress: process {owner.pid} records it.", "Stop it first.")
     raise _in_progress_error(run_id, recording, f"{max(0.0, recording.silent):.0f} s ago")
 
 

@@ -118,6 +118,20 @@ def test_a_test_that_one_study_lacks_is_answered_once_for_all_hosts_of_a_group()
     assert [one.host for one in found] == ["web (2 hosts)"] * 2
 
 
+@pytest.mark.parametrize("condition", [CONDITION, "iops < 50k"])
+@pytest.mark.parametrize(("names", "needs"), [("xy", "in both: measure the same hosts"), ("vw", "measure more hosts")])
+def test_two_hosts_of_a_group_answer_nothing(names: str, needs: str, condition: str) -> None:
+    old, new = (
+        [run_record(f"{side}{host}", BASE, host=host) for host in hosts] for side, hosts in (("a", "xyz"), ("b", names))
+    )
+    conditions = parse_conditions([condition], [STEP])
+    (found,) = answers_of_groups(conditions, {"web": compare([old, new], together=True)}, "b")
+    assert found.answer is GateOutcome.UNDECIDED
+    assert found.host == "web (2 hosts)"
+    assert "needs 1 more host" in found.reason
+    assert (needs in found.reason) is (condition == CONDITION)
+
+
 @pytest.mark.parametrize("side", ["a", "b"])
 def test_a_pass_on_an_unverified_result_says_so_in_every_output(side: str) -> None:
     found = result_of([answers_of(parse_conditions([CONDITION], [STEP]), judged(Trust.UNVERIFIED, side))], ["b"], "a")

@@ -416,9 +416,17 @@ def test_a_run_that_another_process_attaches_is_detached_and_not_deleted(store: 
 
 
 @pytest.mark.parametrize(
-    "error", [StoreError("The run is in progress."), REFUSED, HostInUseError("a1 is in use.", "Wait.")], ids=str
+    ("error", "shown"),
+    [
+        (StoreError("The run is in progress.", "Stop it first."), "The run is in progress."),
+        (REFUSED, str(REFUSED)),
+        (HostInUseError("a1 is in use.", "Wait."), "a1 is in use."),
+    ],
+    ids=str,
 )
-def test_a_run_that_cannot_be_attached_yet_stays(store: Store, hosts: Hosts, error: Exception) -> None:
+def test_a_run_that_cannot_be_attached_yet_stays(
+    store: Store, hosts: Hosts, error: Exception, shown: str
+) -> None:
     study = begun(store, 1)
     (one,) = store.start_host_runs(study, lambda waiting, _under_way, _plan: list(waiting), "slow")
     one = store.set_run_of_host_run(study.id, one, hosts.new_run_id())
@@ -430,7 +438,7 @@ def test_a_run_that_cannot_be_attached_yet_stays(store: Store, hosts: Hosts, err
     services = CarrierServices(store, hosts.run, attach, hosts.new_run_id)
     assert list(carry(services, study, one, Control())) == []
     found = by_host(store, study)["a1"]
-    assert (found.state, found.worker, found.run, found.reason) == (R, "", one.run, str(error))
+    assert (found.state, found.worker, found.run, found.reason) == (R, "", one.run, shown)
 
 
 def test_a_library_that_fails_for_a_while_costs_an_attempt(store: Store, hosts: Hosts) -> None:
