@@ -116,9 +116,12 @@ class FleetResultServices(FleetServices, ABC):
         from app.fleet.study import FleetError
 
         own = [one for one in found.search.outliers if one.host == host]
-        if not any(one.is_worse for one in own):
-            raise FleetError(f"{host} is no lemon of {found.study.id}.", "List them: benchwright fleet results")
         plan = found.study.with_replaced
+        remedy = f"List them: benchwright fleet results {found.study.id}"
+        if host not in plan.by_name:
+            raise FleetError(f"{host} is not a host of {found.study.id}.", remedy)
+        if not any(one.is_worse for one in own):
+            raise FleetError(f"{host} is no lemon of {found.study.id}.", remedy)
         hosts, stated = plan.groups.get(own[0].group, ()), plan.by_name[host].attributes
         steps = {one.step for one in own}
         metrics = [one for one in found.metrics if one.step in steps]

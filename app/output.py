@@ -11,6 +11,9 @@ from pathlib import Path
 from remote.local_directory import make_directory
 from suites.errors import BenchwrightError
 
+SQLITE = b"SQLite format 3\0"
+"""The first bytes of a library (https://www.sqlite.org/fileformat.html)."""
+
 
 class WriteError(BenchwrightError):
     """A file could not be written; the old one is unchanged."""
@@ -20,9 +23,12 @@ def write_whole(path: Path, content: bytes, *, private: bool = False) -> Path:
     """Write `content` to `path` atomically: a crash leaves the old file or the new one. Return `path`.
 
     Write a temporary file in its folder, fsync it, rename it over `path`, and fsync the folder. The mode is 0600 if
-    `private`, else 0664 less the umask, never world-writable. Raises WriteError.
+    `private`, else 0664 less the umask, never world-writable. Raises WriteError, also for a database, which may be the
+    library.
     """
     try:
+        if _is_database(path):
+            raise WriteError(f"{path} is a database: it is not replaced.", "Choose another path.")
         make_directory(path.parent, private=private)
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         try:
@@ -43,6 +49,14 @@ def write_whole(path: Path, content: bytes, *, private: bool = False) -> Path:
             f"{path} cannot be written: {reason}.", "Free space or check permissions, or choose another path."
         ) from error
     return path
+
+
+def _is_database(path: Path) -> bool:
+    """Return whether an SQLite file is at `path`."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(len(SQLITE)) == SQLITE
 
 
 def make_folder(path: Path, remedy: str) -> None:

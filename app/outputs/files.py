@@ -12,12 +12,13 @@ from pathlib import Path
 
 from app.events import OutputSource
 from app.formats import facts_from_json, read_json
+from app.output import SQLITE
 from app.outputs.found import MAXIMUM_SIZE, MOST_OUTPUTS, Between, FoundOutput, Recognition, go_on
 from app.outputs.judging import UNKNOWN_HOST, JudgedOutput, KnownHost, judged_output, not_read_text
 from app.outputs.pasted_text import decoded
 from app.outputs.recognition import recognise
 from app.outputs.tables import MappingOf, TableRun, mapping_for, no_mapping, runs_in, unmapped_text
-from app.store.embedded_library import SQLITE, is_report
+from app.store.embedded_library import is_report
 from remote.local_file import read_bounded
 from remote.telemetry.statistics_text import statistics_samples
 from suites.errors import BenchwrightError

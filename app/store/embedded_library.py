@@ -7,6 +7,7 @@ import re
 import zlib
 from pathlib import Path
 
+from app.output import SQLITE
 from app.store import errors
 
 _HTML = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:<!--[^>]*-->\s*)*<(?:!doctype\s+)?html[\s>]", re.IGNORECASE)
@@ -17,8 +18,6 @@ LARGEST_REPORT = 256 * 2**20
 LARGEST_LIBRARY = 2**30
 """Bytes of a report and of the library in it that are read: both come from a stranger."""
 
-SQLITE = b"SQLite format 3\0"
-"""The first bytes of a library (https://www.sqlite.org/fileformat.html)."""
 _ID = b"benchwright-library"
 _DATA = re.compile(rb"""href\s*=\s*["']?data:application/gzip;base64,([^"'<>]*)""")
 

@@ -202,6 +202,15 @@ def test_a_failed_write_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.M
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_a_library_is_not_replaced_by_a_report(tmp_path: Path) -> None:
+    exported(tmp_path, run_events.run_events(RUN, (1000.0,)))
+    path = tmp_path / "runs.sqlite3"
+    before = path.read_bytes()
+    with pytest.raises(WriteError, match=r"runs\.sqlite3 is a database: it is not replaced\. Choose another path\."):
+        write_whole(path, b"new")
+    assert path.read_bytes() == before
+
+
 def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(WriteError, match=r"cannot be written: (not a directory|file exists)"):

@@ -90,6 +90,6 @@ def test_the_verbs_carry_on_after_a_replacement(call: Callable[..., Result], tmp
     assert any("results count" in note for note in json.loads(call("fleet", "results", "--json").stdout)["notes"])
 
 
-def test_a_host_that_was_never_in_the_study_is_no_lemon(workstation: Workstation, study: FleetStudy) -> None:
-    with pytest.raises(FleetError, match="is no lemon"):
-        workstation.lemon_ticket(study.id, NEW)
+def test_a_host_that_was_never_in_the_study_has_no_ticket(workstation: Workstation, study: FleetStudy) -> None:
+    with pytest.raises(FleetError, match="is not a host of"):
+        workstation.lemon_ticket(study.id, "c7i-77")

@@ -424,9 +424,7 @@ def test_a_run_that_another_process_attaches_is_detached_and_not_deleted(store: 
     ],
     ids=str,
 )
-def test_a_run_that_cannot_be_attached_yet_stays(
-    store: Store, hosts: Hosts, error: Exception, shown: str
-) -> None:
+def test_a_run_that_cannot_be_attached_yet_stays(store: Store, hosts: Hosts, error: Exception, shown: str) -> None:
     study = begun(store, 1)
     (one,) = store.start_host_runs(study, lambda waiting, _under_way, _plan: list(waiting), "slow")
     one = store.set_run_of_host_run(study.id, one, hosts.new_run_id())
