@@ -72,7 +72,8 @@ class BoardRow:
             return self.worker_awaited
         if one.state is HostRunState.RUNNING and progress is not None:
             whole = "" if self.planned is None else f"/{self.planned}"
-            return f"{progress.step or 'between trials'} {progress.ended}{whole}".strip()
+            step = progress.step or ("between trials" if progress.ended else "before the first trial")
+            return f"{step} {progress.ended}{whole}"
         return one.reason
 
     @property

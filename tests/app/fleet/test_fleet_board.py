@@ -122,6 +122,21 @@ def test_failed_hosts_then_errors_come_first() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("so_far", "shown"),
+    [
+        (RunProgress(), "before the first trial 0/2"),
+        (RunProgress(step=CPU.name), f"{CPU.name} 0/2"),
+        (RunProgress(ended=1), "between trials 1/2"),
+    ],
+)
+def test_what_a_run_does_is_said(so_far: RunProgress, shown: str) -> None:
+    found = study(1)
+    runs = [replace(one, state=HostRunState.RUNNING, worker="w") for one in done(found)]
+    (row,) = board_of(found, runs, {"r1": so_far}).rows
+    assert row.doing == shown
+
+
 def test_runs_that_ended_are_read_once() -> None:
     found, asked = study(2), []
     runs = done(found)
