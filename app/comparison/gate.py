@@ -172,15 +172,21 @@ def answers_of_groups(
 
 def _rows_of(comparison: Comparison, group: str) -> list[ComparisonRow]:
     """Return the rows of a comparison, of a group with its name."""
-    return [replace(row, host=_group_label(group, row)) if group else row for row in comparison.rows]
+    hosts = [_own_hosts(row, of_group=bool(group)) for row in comparison.rows]
+    return [
+        replace(row, host=f"{group} ({host})" if group else host)
+        for row, host in zip(comparison.rows, hosts, strict=True)
+    ]
 
 
-def _group_label(group: str, row: ComparisonRow) -> str:
-    """Return a group with its host in the run, or with their number."""
+def _own_hosts(row: ComparisonRow, *, of_group: bool) -> str:
+    """Return the host of the run, of a group, or the number of its hosts.
+
+    One host, beside one of the baseline, is named by that: runs on others answer the same question.
+    """
     side = row.sides[-1]
-    hosts = [] if side is None else list(side.host_means)
-    named = hosts[0] if len(hosts) == 1 else count_text(len(hosts), "host")
-    return f"{group} ({named if hosts else row.host})"
+    several = of_group or any(len(set(one.hosts)) > 1 for one in row.sides if one is not None)
+    return side.host if several and side is not None else row.host
 
 
 def own_step(row: ComparisonRow) -> str:

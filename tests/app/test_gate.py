@@ -132,6 +132,17 @@ def test_two_hosts_of_a_group_answer_nothing(names: str, needs: str, condition: 
     assert (needs in found.reason) is (condition == CONDITION)
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "shown"), [("xyz", "vw", "2 hosts"), ("xyz", "v", "v"), ("x", "vw", "2 hosts"), ("x", "v", "x")]
+)
+def test_the_hosts_of_the_run_are_named(old: str, new: str, shown: str) -> None:
+    sides = [
+        [run_record(f"{side}{host}", BASE, host=host) for host in hosts] for side, hosts in (("a", old), ("b", new))
+    ]
+    (found,) = answers_of(parse_conditions([CONDITION], [STEP]), compare(sides, together=True))
+    assert found.host == shown
+
+
 @pytest.mark.parametrize("side", ["a", "b"])
 def test_a_pass_on_an_unverified_result_says_so_in_every_output(side: str) -> None:
     found = result_of([answers_of(parse_conditions([CONDITION], [STEP]), judged(Trust.UNVERIFIED, side))], ["b"], "a")
