@@ -5,8 +5,13 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import click
+
+from app.cli.main import benchwright
 from tests.messages import FOLDER, messages
 from tests.test_repository import ROOT
+
+LAYERS = ("app", "remote", "suites", "widgets")
 
 COMPARING = {"startswith", "endswith", "removesuffix"}
 """Methods whose argument is what a test expects; any other call is given its input."""
@@ -68,3 +73,38 @@ def test_every_sentence_is_expected_by_a_test() -> None:
             path = (ROOT / "tests" / f"{module}.py") if area == "project" else (ROOT / "tests" / area / f"{module}.py")
             used = set(re.findall(r'MESSAGES\["(\w+)"\]', path.read_text(encoding="utf-8")))
             assert set(messages(page.stem, module)) == used, module
+
+
+def texts(path: Path) -> Iterator[str]:
+    """Yield the literal texts of a module, but docstrings, with X for what is formatted."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    skipped = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            skipped |= {id(each) for each in node.values}
+            yield "".join(str(each.value) if isinstance(each, ast.Constant) else "X" for each in node.values)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in skipped:
+            yield node.value
+
+
+def lacking(text: str) -> Iterator[str]:
+    """Yield the commands in a text that lack an argument, with what they lack."""
+    for match in re.finditer(r"\bbenchwright ([a-z-]+(?: [^”)\n,;]*)?)", text):
+        words = match[1].rstrip(".:").split()
+        verb: click.Command = benchwright
+        while words and isinstance(verb, click.Group) and (found := verb.get_command(click.Context(verb), words[0])):
+            verb, words = found, words[1:]
+        needed = [each.name for each in verb.params if isinstance(each, click.Argument) and each.required]
+        given = [each for each in words if not each.startswith("-")]
+        if len(given) < len(needed) and "--help" not in words and words[-1:] != ["X"]:
+            yield f"{match[0]}: {needed}"
+
+
+def test_a_command_in_a_message_has_its_arguments() -> None:
+    paths = (path for folder in LAYERS for path in (ROOT / folder).rglob("*.py"))
+    assert [found for path in paths for text in texts(path) for found in lacking(text)] == []
+
+
+def test_a_command_without_its_argument_is_found() -> None:
+    assert list(lacking("Let it run again: benchwright fleet retry")) == ["benchwright fleet retry: ['study']"]
+    assert list(lacking("Let it run again: benchwright fleet retry STUDY, unless it runs.")) == []

@@ -272,7 +272,7 @@ def _is_fault(finding: Finding) -> bool:
 def _no_change(name: str, findings: Sequence[Finding]) -> PlanError:
     if any(found.id == name for found in findings):
         return PlanError(
-            f"The remedy of “{name}” cannot be applied automatically.", "Read it with “benchwright check”."
+            f"The remedy of “{name}” cannot be applied automatically.", "Read it with “benchwright check PLAN”."
         )
     offered = ", ".join(dict.fromkeys(found.id for found in findings if found.changes))
     return PlanError(

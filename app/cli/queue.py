@@ -124,7 +124,7 @@ def _others(workstation: Workstation) -> str:
     """Return which entries wait all the same, as a sentence; else how to add one."""
     others = [place.entry for place in workstation.queue.places() if place.entry.state is not EntryState.RUNNING]
     if not others:
-        return "Add plans with: benchwright queue add"
+        return "Add plans with: benchwright queue add PLAN"
     paused = sum(one.state is EntryState.PAUSED for one in others)
     parts = [f"{count_text(paused, 'entry', 'entries')} paused"] if paused else []
     if elsewhere := len(others) - paused:

@@ -157,7 +157,7 @@ def _volume_texts(found: FleetEstimate, name: str, size: int) -> list[str]:
 
 def _cost_text(found: FleetEstimate) -> str:
     if not found.measured:
-        return "unknown: no host has a price (benchwright inventory set --price)"
+        return "unknown: no host has a price (benchwright inventory set HOST --price PRICE)"
     measured, kept = _prices(found.measured), _prices(found.kept)
     missing = f"; {count_text(found.unpriced, 'host')} without a price" if found.unpriced else ""
     return f"{_bound(found)}{measured} for the hours measured, {kept} if the hosts run from start to end{missing}"

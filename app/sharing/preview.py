@@ -123,7 +123,7 @@ def _by(found: Iterable[T], key: Callable[[T], str]) -> Mapping[str, list[T]]:
 def _more(found: Sequence[object], most: int | None) -> str:
     """Return the number of what follows the first `most`; empty for none."""
     left = len(found) - len(found[:most])
-    return f"and {left} more (all: benchwright export --preview)" if left else ""
+    return f"and {left} more (all: benchwright export RUN --preview)" if left else ""
 
 
 def _short(text: str, longest: int | None) -> str:

@@ -49,7 +49,8 @@ def script_text(record: RunRecord) -> str:
     if not any(trials.values()):
         reason = "the imported output states none" if record.read_from is not None else "no trial was started"
         raise BenchwrightError(
-            f"No command is stored for {', '.join(trials)}: {reason}.", "Choose a run with commands (benchwright show)."
+            f"No command is stored for {', '.join(trials)}: {reason}.",
+            "Choose a run with commands (benchwright show RUN).",
         )
     lines = [
         "#!/bin/sh",

@@ -60,7 +60,7 @@ def _verified(file: Path, path: Path, expected: Mapping[str, int]) -> Mapping[st
     fault = "rows are missing" if problem == "ok" else problem.splitlines()[-1]
     raise errors.StoreError(
         f"The backup {path} was not kept: its check failed ({fault}).",
-        "If the library itself is damaged, copy what is readable with: benchwright salvage",
+        "If the library itself is damaged, copy what is readable with: benchwright salvage LIBRARY NEW",
     )
 
 

@@ -294,7 +294,7 @@ def no_file(location: Location) -> StoreError:
     return StoreError(
         f"The library {location} is a database on a server, not a file.",
         f"Back it up with: pg_dump --format=custom --schema=benchwright --schema=results --file=FILE {tool}, restore "
-        "it with pg_restore, or copy its runs to a file with: benchwright store copy",
+        "it with pg_restore, or copy its runs to a file with: benchwright store copy URL FILE",
     )
 
 

@@ -2,6 +2,7 @@
 
 import logging
 import secrets
+import shlex
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, replace
@@ -372,9 +373,10 @@ def _refuse_addition(connection: Connection, study: FleetStudy, hosts: Sequence[
         new = gone[back]
         raise StoreError(f"{back[:60]} was replaced by {new[:60]} in {study.id}.", "Measure it in a study of its own.")
     if twice := [host.name for host in hosts if host.name in known]:
-        raise StoreError(f"{study.id} has the host {twice[0]} already.", "Let it run again: benchwright fleet retry")
+        again = f"benchwright fleet retry {study.id} {shlex.quote(twice[0])}"
+        raise StoreError(f"{study.id} has the host {twice[0]} already.", f"Let it run again: {again}")
     if replaced and replaced not in known:
-        raise StoreError(f"{study.id} has no host {replaced}.", "List them: benchwright fleet show")
+        raise StoreError(f"{study.id} has no host {replaced}.", f"List them: benchwright fleet show {study.id}")
     _refuse_replaced(gone, [replaced])
     fixed = study.plan.topology is Topology.FIXED
     if fixed and replaced in {step.peer for step in study.plan.network_steps}:

@@ -90,5 +90,5 @@ def refuse_kept(connection: Connection, run: str) -> None:
     if used is not None:
         raise StoreError(
             f"The run {run} is part of the investigation “{used}”.",
-            "Remove its entries on the window's page Investigations, or with: benchwright investigation remove",
+            "Remove its entries on the window's page Investigations, or run: benchwright investigation remove NAME ENTRY",
         )

@@ -48,7 +48,7 @@ UNMAPPED = "No mapping: choose Columns…"
 _CANNOT_TELL = f"{first_upper(Trust.UNDECIDED.value)}: "
 
 HOST_DATA_TIP = (
-    "Facts of the host (benchwright facts --json), and text of vmstat, iostat -x or sar -u, started with the "
+    "Facts of the host (benchwright facts HOST --json), and text of vmstat, iostat -x or sar -u, started with the "
     "test. They apply to all results of this page: open the outputs of another test by themselves"
 )
 
