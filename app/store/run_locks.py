@@ -1,5 +1,6 @@
 """Locks of runs: what cannot be deleted, and why. Runs of a baseline or an investigation are locked by use."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 
 from sqlalchemy import Connection, delete, insert, select
@@ -88,7 +89,8 @@ def refuse_kept(connection: Connection, run: str) -> None:
         )
     used = _investigated(connection).get(run)
     if used is not None:
+        remove = f"benchwright investigation remove {shlex.quote(used)} ENTRY"
         raise StoreError(
             f"The run {run} is part of the investigation “{used}”.",
-            "Remove its entries on the window's page Investigations, or run: benchwright investigation remove NAME ENTRY",
+            f"Remove its entries on the window's page Investigations, or run: {remove}",
         )
