@@ -168,6 +168,7 @@ def report_errors(command: Callable[P, None]) -> Callable[P, None]:
     def guarded(*arguments: P.args, **named: P.kwargs) -> None:
         try:
             _refuse_options_as_values(click.get_current_context())
+            _refuse_read_files(click.get_current_context())
             command(*arguments, **named)
         except BenchwrightError as error:
             logging.getLogger(__name__).info("refused", exc_info=True)
@@ -203,6 +204,16 @@ def _refuse_options_as_values(context: click.Context) -> None:
                     f"'{each.opts[0]}', or './{value}' for a file of that name.",
                     context,
                 )
+
+
+def _refuse_read_files(context: click.Context) -> None:
+    """Raise BenchwrightError for an output that would replace a file which the command reads."""
+    files = [(each, context.params.get(each.name or "")) for each in context.command.params]
+    given = [(each, value.resolve()) for each, value in files if isinstance(value, Path) and value != PRINTED]
+    read = {path for each, path in given if not isinstance(each.type, OutputFile)}
+    for each, path in given:
+        if isinstance(each.type, OutputFile) and path in read:
+            raise BenchwrightError(f"{each.opts[0]} would replace {path}, which is read.", "Name another file.")
 
 
 def verb(command: Callable[..., None]) -> Callable[..., None]:

@@ -194,3 +194,18 @@ def test_a_missing_library_is_created_by_verbs_that_add_to_it_only(tmp_path: Pat
     assert (made.status, f"Created the library {missing}." in made.err) == (DONE, True)
     again = benchwright("--store", missing, "list")
     assert (again.status, again.err) == (DONE, "")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("gate", "plan.toml", "--against", "last", "--fail-if", "iops < 5", "--markdown", "./plan.toml"),
+        ("best", "last", "--metric", "iops", "--prices", "plan.toml", "--csv", "plan.toml"),
+    ],
+)
+def test_no_output_replaces_what_is_read(words: tuple[str, ...]) -> None:
+    Path("plan.toml").write_text(PLAN)
+    result = CliRunner().invoke(benchwright_group, words)
+    assert result.exit_code == BAD_INPUT
+    assert "plan.toml, which is read." in result.stderr
+    assert Path("plan.toml").read_text() == PLAN
