@@ -31,7 +31,8 @@ def of_studies(
     if not common:
         groups = f"{study.id}: {', '.join(new)[:200]}; {baseline.id}: {', '.join(old)[:200]}."
         raise GateError("No group is measured in both studies.", groups)
-    _note_left_out(study, [group for group in {**old, **new} if group not in common])
+    one_group = any(":" in word.removeprefix(PREFIX) for word in (stored[0], against))
+    _note_left_out(study, [] if one_group else [group for group in {**old, **new} if group not in common])
     conditions = parse_conditions(texts, study.plan.plan.steps)
     criteria = ComparisonCriteria(tested=frozenset(one.metric for one in conditions), together=True)
     compared = {

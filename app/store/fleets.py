@@ -315,7 +315,9 @@ def _replacements(connection: Connection, study: FleetStudy) -> Mapping[str, str
 def _refuse_replaced(gone: Mapping[str, str], hosts: Iterable[str]) -> None:
     """Raise StoreError if one of `hosts` was replaced: the host in its place has its sessions."""
     if old := next((host for host in hosts if host in gone), None):
-        new = gone[old]
+        new = old
+        for _ in gone:  # which may have been replaced, too
+            new = gone.get(new, new)
         raise StoreError(f"{old[:60]} was replaced by {new[:60]}.", f"Choose {new[:60]}, which has its sessions.")
 
 

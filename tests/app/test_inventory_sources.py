@@ -291,3 +291,9 @@ def test_any_table_is_read_or_refused(text: str) -> None:
         return
     for one in found.hosts:
         assert one.problem or checked_attributes(one.entry.name, one.attributes) == one.attributes
+
+
+@pytest.mark.parametrize("age", ["-5", "nan", "x", "1e9"])
+def test_an_age_that_is_none_skips_the_host(age: str) -> None:
+    _, found = inventory_in(f"host,address,age\nweb-1,192.0.2.1,{age}\nweb-2,192.0.2.2,0.5\n", Source.CSV)
+    assert [one.problem for one in found.hosts] == [f"“{age}” is not an age in days", ""]

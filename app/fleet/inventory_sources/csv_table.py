@@ -3,7 +3,7 @@
 import csv
 import io
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from types import MappingProxyType
 
 from app.fleet.inventory import MOST_HOSTS, InventoryError
@@ -110,11 +110,12 @@ def _attributes(row: Mapping[str, str], now: datetime) -> tuple[HostAttributes, 
     launched, amount, currency, problem = text_of(row.get("launched", "")), None, "", ""
     if age := row.get("age", ""):
         try:
-            launched = (
-                launched or (now - timedelta(days=float(age))).date().isoformat()
-            )  # the same at each import of a day
+            since = (now - timedelta(days=float(age))).date()
         except (ValueError, OverflowError):
+            since = date.max
+        if since > now.date():
             problem = f"“{age[:40]}” is not an age in days"
+        launched = launched or since.isoformat()  # the same at each import of a day
     if price := row.get("price", ""):
         try:
             parsed = parse_price(f"{price} {row.get('currency', '')}".strip())

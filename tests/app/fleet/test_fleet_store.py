@@ -513,6 +513,9 @@ def test_a_replaced_host_waits_no_more_and_is_not_replaced_again(store: Store) -
     with pytest.raises(StoreError, match="a1 was replaced by a3"):
         store.add_fleet_hosts(study.id, [FleetHost("a4", "a")], "a1")
     assert states(store, study) == [S, S, W]
+    store.add_fleet_hosts(study.id, [FleetHost("a5", "a")], "a3")
+    with pytest.raises(StoreError, match="Choose a5, which has its sessions"):
+        store.retry_host_runs(study.id, ["a1"], [S])
 
 
 def test_skipping_is_undone_until_the_study_is_ended(store: Store) -> None:
