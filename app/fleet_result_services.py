@@ -142,13 +142,15 @@ class FleetResultServices(FleetServices, ABC):
         return self._changes(previous, self._fleet_results(current, metrics), metrics)
 
     def _changes(self, previous: str, found: FleetResults, metrics: Sequence[str] = ()) -> FleetChanges:
-        """Return what changed from an earlier study to the results of another. Raises FleetError for the same one."""
+        """Return what changed from an earlier study to another; raise FleetError for one that is not earlier."""
         from app.fleet.changes import changes_since
         from app.fleet.study import FleetError
 
-        before = self._fleet_results(previous, metrics)
+        before, remedy = self._fleet_results(previous, metrics), "Name an earlier one: benchwright fleet"
         if before.study.id == found.study.id:
-            raise FleetError(f"{found.study.id} is both studies.", "Name an earlier one: benchwright fleet")
+            raise FleetError(f"{found.study.id} is both studies.", remedy)
+        if before.study.created > found.study.created:
+            raise FleetError(f"{before.study.id} began after {found.study.id}.", remedy)
         return changes_since(before.metrics, found.metrics)
 
     def fleet_sections(self, word: str, metrics: Sequence[str] = (), since: str = "") -> list[ReportSection]:

@@ -173,7 +173,11 @@ def pause(workstation: Workstation, study: str) -> None:
 def end(workstation: Workstation, study: str, *, stop: bool) -> None:
     """End STUDY: what waits is skipped, what is under way continues."""
     found = workstation.end_fleet_study(study, stop=stop)
-    print_note(f"Ended: {found.id}, {study_state(found)}")
+    idle = workstation.idle_since(found, workstation.host_runs(found.id)) is not None
+    print_note(f"Ended: {found.id}, {study_state(found, idle=idle)}")
+    if idle:
+        what = "Stop what is under way" if stop else "Read what is under way"
+        print_note(f"No process runs it. {what} with: benchwright fleet resume {found.id}")
 
 
 @fleet.command("delete")

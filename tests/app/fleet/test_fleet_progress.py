@@ -161,6 +161,18 @@ def test_a_study_that_no_process_runs_is_named_as_such_and_deleted_once_it_was_e
     assert json.loads(call("--json").stdout) == []
 
 
+@pytest.mark.parametrize("words", [(), ("--stop",)])
+def test_the_end_of_a_study_that_no_process_runs_names_what_settles_it(tmp_path: Path, words: tuple[str, ...]) -> None:
+    library = tmp_path / "runs.sqlite3"
+    with closing(Workstation(library, tmp_path / "hosts.toml")) as workstation:
+        study = begin(workstation, fleet_plan(numbered(2)))
+        workstation._store.start_host_runs(study, lambda waiting, _under_way, _plan: [next(waiting)], ended_process())
+    ended = CliRunner().invoke(benchwright, ["--store", str(library), "fleet", "end", study.id, *words])
+    assert "not running, 1 left" in ended.stderr
+    assert f"fleet resume {study.id}" in ended.stderr
+    assert ("Stop what is under way" in ended.stderr) is bool(words)
+
+
 def test_what_was_skipped_is_not_offered_to_run(tmp_path: Path) -> None:
     library = tmp_path / "runs.sqlite3"
     with closing(Workstation(library, tmp_path / "hosts.toml")) as workstation:

@@ -84,6 +84,7 @@ def test_changes_of_a_metric_are_those_of_the_report(call: Call, tmp_path: Path)
     options = (newer.id, "--since", older.id, "--metric", "latency_p99")
     changes = json.loads(call("results", *options, "--json").stdout)["changes"]
     assert {one["metric"] for one in changes["every"]} == {"iops", "latency_p99"}
+    assert call("results", older.id, "--since", newer.id).exit_code == 2
     call("report", *options, "--markdown", str(tmp_path / "study.md"))
     assert "latency" in (tmp_path / "study.md").read_text().lower()
 
