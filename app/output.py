@@ -23,12 +23,12 @@ def write_whole(path: Path, content: bytes, *, private: bool = False) -> Path:
     """Write `content` to `path` atomically: a crash leaves the old file or the new one. Return `path`.
 
     Write a temporary file in its folder, fsync it, rename it over `path`, and fsync the folder. The mode is 0600 if
-    `private`, else 0664 less the umask, never world-writable. Raises WriteError, also for a database, which may be the
-    library.
+    `private`, else 0664 less the umask, never world-writable. Raises WriteError, also for a device, and for a database,
+    which may be the library.
     """
     try:
-        if _is_database(path):
-            raise WriteError(f"{path} is a database: it is not replaced.", "Choose another path.")
+        if kind := _kept(path):
+            raise WriteError(f"{path} is a {kind}: it is not replaced.", "Choose another path.")
         make_directory(path.parent, private=private)
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         try:
@@ -51,12 +51,14 @@ def write_whole(path: Path, content: bytes, *, private: bool = False) -> Path:
     return path
 
 
-def _is_database(path: Path) -> bool:
-    """Return whether an SQLite file is at `path`."""
+def _kept(path: Path) -> str:
+    """Return what is at `path` if no output may replace it; empty for nothing, or a file that is no database."""
+    if path.is_dir():
+        return "folder"
     if not path.is_file():
-        return False
+        return "device or pipe" if path.exists() else ""
     with path.open("rb") as file:
-        return file.read(len(SQLITE)) == SQLITE
+        return "database" if file.read(len(SQLITE)) == SQLITE else ""
 
 
 def make_folder(path: Path, remedy: str) -> None:

@@ -211,6 +211,14 @@ def test_a_library_is_not_replaced_by_a_report(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
+def test_a_pipe_or_folder_is_not_replaced(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path, kind in ((tmp_path / "pipe", "device or pipe"), (tmp_path, "folder")):
+        with pytest.raises(WriteError, match=f"is a {kind}: it is not replaced"):
+            write_whole(path, b"new")
+    assert (tmp_path / "pipe").is_fifo()
+
+
 def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(WriteError, match=r"cannot be written: (not a directory|file exists)"):
