@@ -87,7 +87,7 @@ def texts(path: Path) -> Iterator[str]:
             yield node.value
 
 
-def lacking(text: str) -> Iterator[str]:
+def incomplete(text: str) -> Iterator[str]:
     """Yield the commands in a text that lack an argument, with what they lack."""
     for match in re.finditer(r"\bbenchwright ([a-z-]+(?: [^”)\n,;]*)?)", text):
         words = match[1].rstrip(".:").split()
@@ -102,9 +102,9 @@ def lacking(text: str) -> Iterator[str]:
 
 def test_a_command_in_a_message_has_its_arguments() -> None:
     paths = (path for folder in LAYERS for path in (ROOT / folder).rglob("*.py"))
-    assert [found for path in paths for text in texts(path) for found in lacking(text)] == []
+    assert [found for path in paths for text in texts(path) for found in incomplete(text)] == []
 
 
 def test_a_command_without_its_argument_is_found() -> None:
-    assert list(lacking("Let it run again: benchwright fleet retry")) == ["benchwright fleet retry: ['study']"]
-    assert list(lacking("Let it run again: benchwright fleet retry STUDY, unless it runs.")) == []
+    assert list(incomplete("Let it run again: benchwright fleet retry")) == ["benchwright fleet retry: ['study']"]
+    assert list(incomplete("Let it run again: benchwright fleet retry STUDY, unless it runs.")) == []
