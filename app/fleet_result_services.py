@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from app.fleet_services import FleetServices
 from app.fleet_study import PREFIX
-from suites.quantities import listed
+from suites.quantities import count_text, listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -121,7 +121,7 @@ class FleetResultServices(FleetServices, ABC):
         if host not in plan.by_name:
             raise FleetError(f"{host} is not a host of {found.study.id}.", remedy)
         if not any(one.is_worse for one in own):
-            raise FleetError(f"{host} is no lemon of {found.study.id}.", remedy)
+            raise FleetError(_no_lemon(found, host), remedy)
         hosts, stated = plan.groups.get(own[0].group, ()), plan.by_name[host].attributes
         steps = {one.step for one in own}
         metrics = [one for one in found.metrics if one.step in steps]
@@ -263,3 +263,16 @@ class FleetResultServices(FleetServices, ABC):
         found = {key: next(iter(prices)) for key, prices in stated.items() if len(prices) == 1}
         several = len({price.currency for price in found.values()}) > 1
         return {} if several and criteria.goal is RankingGoal.HIGHEST else found
+
+
+def _no_lemon(found: FleetResults, host: str) -> str:
+    """Return that a host of a study is no lemon, or why it was not tested."""
+    from app.fleet.distances import FEWEST_PER_GROUP
+
+    sizes = [len(hosts) for one in found.metrics for hosts in one.groups.values() if host in hosts]
+    if not sizes:
+        return f"{host} has no result in {found.study.id}."
+    if max(sizes) < FEWEST_PER_GROUP:
+        count = count_text(max(sizes), "instance")
+        return f"{host} was not tested: its group has {count} with results, a lemon needs {FEWEST_PER_GROUP}."
+    return f"{host} is no lemon of {found.study.id}."

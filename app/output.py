@@ -46,7 +46,8 @@ def write_whole(path: Path, content: bytes, *, private: bool = False) -> Path:
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise WriteError(
-            f"{path} cannot be written: {reason}.", "Free space or check permissions, or choose another path."
+            f"{path} cannot be written: {reason}.",
+            "Choose another path, or check permissions and free space.",
         ) from error
     return path
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from app.plans.goals import check_goals, goals_of
-from app.plans.plan import Plan, Step
+from app.plans.plan import GoalError, Plan, Step
 from suites.errors import BenchwrightError, UnknownSuiteError
 from suites.quantities import share_text
 from suites.units import ungrouped
@@ -76,7 +76,9 @@ def parse_conditions(texts: Sequence[str], steps: Sequence[Step]) -> tuple[Condi
     return found
 
 
-def _parsed(text: str, steps: Sequence[Step]) -> Condition:
+def _parsed(given: str, steps: Sequence[Step]) -> Condition:
+    """Return a condition; its metric may be given by name or title."""
+    text = _with_name(given, steps)
     if worse := _WORSE.fullmatch(text):
         step = worse["step"]
         if step is not None and step not in {one.name for one in steps}:
@@ -90,16 +92,34 @@ def _parsed(text: str, steps: Sequence[Step]) -> Condition:
         most = MOST_WORSE if lower else 1.0
         if not 0 < share < most:
             raise GateError(f"“{text[:60]}”: the change is not above 0 and below {share_text(most)}.", _WRITE)
-        return Condition(text, metric, share=share, step=step)
+        return Condition(given, metric, share=share, step=step)
     limit_parts = _LIMIT.fullmatch(text)
     if limit_parts is None:
         raise GateError(f"“{text[:60]}” is not a condition.", _WRITE)
     metric = limit_parts["metric"]
     named = _metric_of(metric, None, steps) if metric else metric
-    (limit,) = goals_of(f"{limit_parts['step']}{named}{limit_parts['bound']}", steps)
+    try:
+        (limit,) = goals_of(f"{limit_parts['step']}{named}{limit_parts['bound']}", steps)
+    except GoalError as error:
+        if error.message.endswith("is not a goal."):  # whose remedy is a goal, which a condition is not
+            raise GateError(f"“{text[:60]}” is not a condition.", _WRITE) from None
+        raise
+    better = {each.better for each in _metrics(limit.step, steps) if each.name == limit.metric}
+    if better == {Better.LOWER if limit.at_least is None else Better.HIGHER}:
+        sign, other = ("<", ">") if limit.at_least is None else (">", "<")
+        wanted = re.sub(f"{sign}=?", other, text)
+        raise GateError(f"“{text[:60]}” fails on better results: {better.pop()} is better.", f"Write {wanted[:60]}.")
     goal = replace(limit, at_least=limit.at_most, at_most=limit.at_least)  # the condition is the goal missed
     check_goals([goal], steps)
-    return Condition(text, goal.metric, goal=goal, step=goal.step)
+    return Condition(given, goal.metric, goal=goal, step=goal.step)
+
+
+def _with_name(text: str, steps: Sequence[Step]) -> str:
+    """Return the text of a condition with the name of its metric for the title, as outputs show it."""
+    names = {each.title: each.name for each in _metrics(None, steps)}
+    titles = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+    found = re.match(rf"((?:[^;<>]*:)?\s*)({titles})(?=\s+worse by|\s*[<>])", text) if names else None
+    return text if found is None else f"{found[1]}{names[found[2]]}{text[found.end() :]}"
 
 
 def _metrics(step: str | None, steps: Sequence[Step]) -> list[Metric]:

@@ -251,6 +251,7 @@ def study_state(study: FleetStudy, *, idle: bool = False) -> str:
     texts += [
         f"{count} {state.value}"
         for state, count in study.counts.items()
-        if count and state is not HostRunState.DONE and (state.over or not idle)
+        if count and (study.over or state is not HostRunState.DONE) and (state.over or not idle)
     ]
-    return ", ".join(texts) or "done"
+    done = all(state is HostRunState.DONE for state, count in study.counts.items() if count)
+    return "done" if done else ", ".join(texts)

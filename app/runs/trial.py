@@ -113,6 +113,7 @@ class TrialRun:
     _truncated: str = ""  # output lost on the host
     _deadline: float | None = None  # monotonic seconds
     _late: bool = False  # the command was ended at its deadline
+    _complete: bool = False  # the command had ended when a run that was attached only to be stopped came to it
     _alone: bool = False  # the command was ended because the other trial of the duet has no result
 
     def __post_init__(self) -> None:
@@ -345,7 +346,10 @@ class TrialRun:
                 yield Activity(f"ending {self.slot.step.name} on {host_label(self.slot.host)}", self.slot.host)
                 self.control.raise_if_detached()  # recording the event may have found that the run was taken over
                 try:
-                    yield from self.queue.during(job.stop)
+                    attached = self.detached_trial is not None and self.control.stopped
+                    self._complete = attached and not (yield from self.queue.during(job.running))
+                    if not self._complete:
+                        yield from self.queue.during(job.stop)
                 except RemoteError as error:
                     raise _may_still_run(job, command, error.host or self.slot.host, error) from error
                 stopped = time.monotonic()
@@ -412,7 +416,7 @@ class TrialRun:
             yield IDLE
 
     def _outcome(self, parsed: ParsedTrial, exit_status: int | None) -> TrialEnded:
-        if self.control.stopped:
+        if self.control.stopped and not (self._complete and exit_status == 0):
             return TrialEnded(self.id, State.PARTIAL, exit_status, parsed, STOPPED, stopped=True)
         if self._alone and self.duet is not None:
             return TrialEnded(self.id, State.PARTIAL, exit_status, parsed, f"Ended: {self.duet.problem(self.id)}")

@@ -232,7 +232,7 @@ class TrialMonitor:
             samples=tuple(trial.samples),
             commands=own.commands,
             expected=trial.expected,
-            duration=now - trial.began,
+            duration=None if trial.attached else now - trial.began,  # its command may have ended before
             uncounted=trial.uncounted,
             watch=self._watch(trial, own.host, trial.series, now),
             peer=step.peer,

@@ -34,6 +34,7 @@ MESSAGES = messages("app", "test_gate")
 BASE = (1000.0, 1010.0, 990.0, 1005.0, 995.0, 1002.0, 998.0)
 WORSE = tuple(0.85 * value for value in BASE)
 HOSTS = ("web-1", "web-2")
+OTHER = replace(STEP, name="another", values={**STEP.values, "block_size": 65536})
 CONDITION = "iops worse by 5 %"
 SYSBENCH = (Path(__file__).parents[1] / "data/sysbench/1.0.20/cpu_default.stdout").read_text()
 
@@ -90,6 +91,17 @@ def test_a_result_in_doubt_neither_passes_nor_fails(side: str, trust: Trust, val
     assert found.lasting is (side == "a")
 
 
+def test_a_result_in_doubt_hides_no_other_reason() -> None:
+    doubtful = Verdict(Trust.DOUBTFUL, Limiter.UNKNOWN, "", step=STEP.name, host="web-1")
+    new = replace(run_record("b", BASE), verdicts=(doubtful,))
+    reasons = {"needs 5 more": run_record("a", BASE[:1]), "4 KiB against 64 KiB": run_record("a", BASE, step=OTHER)}
+    for why, old in reasons.items():
+        (found,) = answers_of(parse_conditions([CONDITION], [STEP]), compare([old, new]))[:1]
+        assert found.answer is GateOutcome.UNDECIDED
+        assert why in found.reason
+        assert "doubtful" in found.reason
+
+
 def test_of_several_hosts_the_one_in_doubt_is_named() -> None:
     hosts = {"web-1": Trust.VALID, "web-2": Trust.DOUBTFUL}
     sides = [
@@ -109,10 +121,9 @@ def test_of_several_hosts_the_one_in_doubt_is_named() -> None:
 
 
 def test_a_test_that_one_study_lacks_is_answered_once_for_all_hosts_of_a_group() -> None:
-    other = replace(STEP, name="another", values={**STEP.values, "block_size": "64k"})
     old, new = (
         [run_record(f"{side}{step.name}{host}", BASE, host=host, step=step) for step in steps for host in HOSTS]
-        for side, steps in (("a", (STEP, other)), ("b", (STEP,)))
+        for side, steps in (("a", (STEP, OTHER)), ("b", (STEP,)))
     )
     found = answers_of_groups(parse_conditions([CONDITION], [STEP]), {"web": compare([old, new], together=True)}, "b")
     assert [one.host for one in found] == ["web (2 hosts)"] * 2
@@ -222,6 +233,34 @@ def test_a_condition_is_parsed(text: str, metric: str, share: float) -> None:
     (found,) = parse_conditions([text], [STEP])
     assert found.metric == metric
     assert found.share == pytest.approx(share)
+
+
+@pytest.mark.parametrize(
+    ("titled", "named"),
+    [
+        ("I/Os per second worse by 5 %", "iops worse by 5 %"),
+        ("I/Os per second < 900", "iops < 900"),
+        ("disk: Completion latency, p99 > 2 ms", "disk: latency_p99 > 2 ms"),
+    ],
+)
+def test_a_metric_is_named_by_its_title_too(titled: str, named: str) -> None:
+    step = replace(STEP, name="disk")
+    (found,), (wanted,) = (parse_conditions([text], [step]) for text in (titled, named))
+    assert (found.text, replace(found, text=named)) == (titled, wanted)
+
+
+@pytest.mark.parametrize(("text", "wanted"), [("iops > 900", "iops < 900."), ("p99 <= 5 ms", "p99 > 5 ms.")])
+def test_a_condition_that_fails_better_results_is_turned_round(text: str, wanted: str) -> None:
+    with pytest.raises(GateError, match="fails on better results") as refused:
+        parse_conditions([text], [STEP])
+    assert refused.value.remedy == f"Write {wanted}"
+    assert parse_conditions([wanted.rstrip(".")], [STEP])
+
+
+def test_no_condition_is_called_a_goal() -> None:
+    with pytest.raises(GateError, match="is not a condition") as refused:
+        parse_conditions(["iops < many"], [STEP])
+    assert "<=" not in refused.value.remedy
 
 
 def test_a_bound_is_a_goal_in_the_metrics_unit() -> None:

@@ -195,6 +195,21 @@ def test_what_ended_while_nobody_looked_is_read_whole(
     assert_no_leftovers(lab.home)
 
 
+@pytest.mark.parametrize(("trials", "state"), [(1, State.DONE), pytest.param(2, State.PARTIAL, marks=pytest.mark.slow)])
+def test_what_ended_before_the_stop_counts(
+    workstation: Workstation, lab: LabHost, measuring: Measuring, trials: int, state: State
+) -> None:
+    measuring(count=30, trials=trials).kill_at(10)
+    assert all(map(ends, jobs_on(lab.home)))
+    control = Control()
+    control.stop()
+    events = attach(workstation, control=control)
+    assert end(events).state is state
+    assert [(one.trial, one.state) for one in trial_ends(events)] == [(1, State.DONE)]
+    assert_whole(workstation, 1, 30)
+    assert_no_leftovers(lab.home)
+
+
 @pytest.mark.slow
 def test_the_server_end_of_a_network_test_is_found_again(workstation: Workstation, lab: LabHost) -> None:
     step = make_step("iperf3", {"time": 4, "port": 5397}, peer=LOCAL)

@@ -17,7 +17,7 @@ from app.cli.fleet_board import MOST_ROWS, remark_of
 from app.cli.fleet_progress import StudyNotes
 from app.cli.main import benchwright
 from app.events import LibraryChanged
-from app.fleet.board import board_of
+from app.fleet.board import board_of, study_state
 from app.fleet_study import FleetStudy, HostRun, HostRunState
 from app.services import Workstation
 from app.store.errors import StoreError
@@ -171,6 +171,17 @@ def test_the_end_of_a_study_that_no_process_runs_names_what_settles_it(tmp_path:
     assert "not running, 1 left" in ended.stderr
     assert f"fleet resume {study.id}" in ended.stderr
     assert ("Stop what is under way" in ended.stderr) is bool(words)
+
+
+def test_the_state_of_a_study_that_is_over_counts_what_is_done() -> None:
+    study = FleetStudy("f1", "short", fleet_plan(numbered(4)), "2026")
+    done, skipped = HostRunState.DONE, HostRunState.SKIPPED
+    states = [{done: 2, skipped: 2}, {done: 4}, {done: 3, HostRunState.WAITING: 1}]
+    assert [study_state(replace(study, counts=counts)) for counts in states] == [
+        "2 done, 2 skipped",
+        "done",
+        "1 waiting",
+    ]
 
 
 def test_what_was_skipped_is_not_offered_to_run(tmp_path: Path) -> None:

@@ -104,6 +104,13 @@ def test_only_a_lemon_has_a_ticket(workstation: Workstation, monkeypatch: pytest
     assert SLOW in workstation.lemon_ticket(study.id, SLOW)
     with pytest.raises(FleetError, match="is no lemon"):
         workstation.lemon_ticket(study.id, FAST)
+    (one,) = found.metrics
+    few = {group: dict(list(hosts.items())[:5]) for group, hosts in one.groups.items()}
+    host = next(iter(few["m7g"]))
+    for groups, shown in ((few, "was not tested: its group has 5 instances"), ({}, "has no result")):
+        less = replace(found, metrics=(replace(one, groups=groups),), search=LemonSearch(()))
+        with pytest.raises(FleetError, match=f"{host} {shown}"):
+            workstation._ticket(less, host)
     better = tuple(replace(one, direction=BETTER) for one in found.search.outliers)
     praised = replace(found, search=replace(found.search, outliers=better))
     monkeypatch.setattr(Workstation, "fleet_results", lambda *_words: praised)
