@@ -157,6 +157,14 @@ def test_after_its_end_nothing_more_is_told_of_a_trial() -> None:
     assert found([*begun(), *stolen([0.0] * 4), ended, *stolen([90.0] * 60, since=5)]) == []
 
 
+def test_the_time_of_an_attached_trial_which_may_have_ended_is_unknown() -> None:
+    *before, started = begun(3.0)
+    assert isinstance(started, TrialStarted)
+    quiet = stolen([0.0] * 60)
+    assert [each.finding.id for _, each in found([*before, started, *quiet])] == ["took-too-long"]
+    assert found([*before, TrialAttached(started.trial, 3.0, ()), *quiet]) == []
+
+
 def counting(seen: list[TrialEvidence]) -> TrialMonitor:
     def evaluate(trial: TrialEvidence) -> None:
         seen.append(trial)
