@@ -167,8 +167,9 @@ def report_errors(command: Callable[P, None]) -> Callable[P, None]:
     @wraps(command)
     def guarded(*arguments: P.args, **named: P.kwargs) -> None:
         try:
-            _refuse_options_as_values(click.get_current_context())
-            _refuse_read_files(click.get_current_context())
+            context = click.get_current_context()
+            _refuse_options_as_values(context)
+            _refuse_read_files(context)
             command(*arguments, **named)
         except BenchwrightError as error:
             logging.getLogger(__name__).info("refused", exc_info=True)
@@ -213,7 +214,9 @@ def _refuse_read_files(context: click.Context) -> None:
     read = {path for each, path in given if not isinstance(each.type, OutputFile)}
     for each, path in given:
         if isinstance(each.type, OutputFile) and path in read:
-            raise BenchwrightError(f"{each.opts[0]} would replace {path}, which is read.", "Name another file.")
+            raise BenchwrightError(
+                f"{each.opts[0]} would replace {path}, which the command reads.", "Name another file."
+            )
 
 
 def verb(command: Callable[..., None]) -> Callable[..., None]:

@@ -176,7 +176,7 @@ def end(workstation: Workstation, study: str, *, stop: bool) -> None:
     idle = workstation.idle_since(found, workstation.host_runs(found.id)) is not None
     print_note(f"Ended: {found.id}, {study_state(found, idle=idle)}")
     if idle:
-        what = "Stop what is under way" if stop else "Read what is under way"
+        what = "Stop what is under way" if stop else "Attach what is under way"
         print_note(f"No process runs it. {what} with: benchwright fleet resume {found.id}")
 
 

@@ -272,11 +272,11 @@ def _cell(condition: Condition, row: ComparisonRow, moments: Moments, incomplete
         remarks.append("sessions not repeated: a difference of their moments counts as a difference")
     remarks += [f"{name} is {NOT_JUDGED}" for name, one in sides if one.verdict is None]
     if incomplete or doubts:
-        barred = any(one.trust is Trust.INVALID for _, _, one in verdicts)  # which is the obstacle
-        reasons = [*([estimate.obstacle] if estimate.obstacle and not barred else []), *doubts.values()]
-        reasons = [incomplete] if incomplete else reasons
-        lasting = "the baseline" in doubts or (estimate.lasting and not barred)
-        estimate = _Estimate(estimate.ratio, obstacle="; ".join(reasons), lasting=lasting, counted=estimate.counted)
+        invalid = any(one.trust is Trust.INVALID for _, _, one in verdicts)
+        own = "" if invalid else estimate.obstacle  # that of an invalid side is this doubt
+        obstacle = incomplete or "; ".join(filter(None, (own, *doubts.values())))
+        lasting = "the baseline" in doubts or bool(own and estimate.lasting)
+        estimate = _Estimate(estimate.ratio, obstacle=obstacle, lasting=lasting, counted=estimate.counted)
     unverified = any(one.id == MEASURED_ELSEWHERE.id for _, _, verdict in verdicts for one in verdict.findings)
     unverified |= any(one.trust is Trust.UNVERIFIED for _, _, one in verdicts)
     return _Cell(condition, row, estimate, counts, str(side.trust or ""), "; ".join(remarks), unverified)

@@ -5,8 +5,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from app.plans.goals import check_goals, goals_of
-from app.plans.plan import GoalError, Plan, Step
+from app.plans.goals import NoGoalError, check_goals, goals_of
+from app.plans.plan import Plan, Step
 from suites.errors import BenchwrightError, UnknownSuiteError
 from suites.quantities import share_text
 from suites.units import ungrouped
@@ -95,20 +95,18 @@ def _parsed(given: str, steps: Sequence[Step]) -> Condition:
         return Condition(given, metric, share=share, step=step)
     limit_parts = _LIMIT.fullmatch(text)
     if limit_parts is None:
-        raise GateError(f"“{text[:60]}” is not a condition.", _WRITE)
+        raise GateError(f"“{given[:60]}” is not a condition.", _WRITE)
     metric = limit_parts["metric"]
     named = _metric_of(metric, None, steps) if metric else metric
     try:
         (limit,) = goals_of(f"{limit_parts['step']}{named}{limit_parts['bound']}", steps)
-    except GoalError as error:
-        if error.message.endswith("is not a goal."):  # whose remedy is a goal, which a condition is not
-            raise GateError(f"“{text[:60]}” is not a condition.", _WRITE) from None
-        raise
+    except NoGoalError:  # its remedy is a goal, the opposite of a condition
+        raise GateError(f"“{given[:60]}” is not a condition.", _WRITE) from None
     better = {each.better for each in _metrics(limit.step, steps) if each.name == limit.metric}
     if better == {Better.LOWER if limit.at_least is None else Better.HIGHER}:
         sign, other = ("<", ">") if limit.at_least is None else (">", "<")
         wanted = re.sub(f"{sign}=?", other, text)
-        raise GateError(f"“{text[:60]}” fails on better results: {better.pop()} is better.", f"Write {wanted[:60]}.")
+        raise GateError(f"“{given[:60]}” fails on better results: {better.pop()} is better.", f"Write {wanted[:60]}.")
     goal = replace(limit, at_least=limit.at_most, at_most=limit.at_least)  # the condition is the goal missed
     check_goals([goal], steps)
     return Condition(given, goal.metric, goal=goal, step=goal.step)

@@ -12,6 +12,11 @@ from suites.units import Unit, convert, same_dimension, typed_unit, ungrouped
 from suites.verdict import Goal
 from suites.vocab import Better, Metric, MetricKind
 
+
+class NoGoalError(GoalError):
+    """A text is not a goal."""
+
+
 GOAL = "goal"
 """The key of the goals in a plan file."""
 
@@ -109,7 +114,7 @@ def goals_of(text: str, steps: Sequence[Step] = ()) -> tuple[Goal, ...]:
             text = text[1:].lstrip()
         else:
             named = text.split(SEPARATOR)[0].strip()[:60]
-            raise GoalError(f"“{named}” is not a goal.", f"Write {goal_example(steps)}.")
+            raise NoGoalError(f"“{named}” is not a goal.", f"Write {goal_example(steps)}.")
     return tuple(goals)
 
 
@@ -132,7 +137,7 @@ def _value(found: re.Match[str], units: frozenset[Unit], where: str, remedy: str
     except BenchwrightError as error:
         raise GoalError(error.message, error.remedy) from None
     if not math.isfinite(value) or (found["unit"] and given is None):
-        raise GoalError(f"{where} is not a goal.", remedy)
+        raise NoGoalError(f"{where} is not a goal.", remedy)
     if given is None or not units:
         return value
     if len(units) > 1:

@@ -113,7 +113,7 @@ class TrialRun:
     _truncated: str = ""  # output lost on the host
     _deadline: float | None = None  # monotonic seconds
     _late: bool = False  # the command was ended at its deadline
-    _complete: bool = False  # the command had ended when a run that was attached only to be stopped came to it
+    _complete: bool = False  # of an attached run: the command had ended before its stop
     _alone: bool = False  # the command was ended because the other trial of the duet has no result
 
     def __post_init__(self) -> None:
