@@ -42,11 +42,20 @@ def _run() -> None:
     except OSError as error:  # for example, standard output on a full disk
         logging.getLogger(__name__).exception("the command failed")
         print_error(f"I/O error: {error.strerror or error}. The output may be incomplete.")
+        _drop_unwritable()
         raise SystemExit(FAILED) from None
     except Exception as error:
         logging.getLogger(__name__).exception("the command failed")
         print_error(f"Internal error: {type(error).__name__}. The traceback is in {log_path()}; please report it.")
         raise SystemExit(FAILED) from None
+
+
+def _drop_unwritable() -> None:
+    """Drop buffered output that cannot be written: Python would try again at its exit, and end with status 120."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def open_or_measure(workstation: "Workstation") -> None:

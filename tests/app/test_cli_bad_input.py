@@ -140,14 +140,15 @@ def test_a_host_that_is_not_found_is_no_bad_input() -> None:
         assert "nowhere.invalid" in ran.out + ran.err
 
 
-def test_a_full_disk_behind_standard_output_is_said_in_words() -> None:
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_full_disk_behind_standard_output_is_said_in_words(unbuffered: str) -> None:
+    variables = {**environment(), "PYTHONUNBUFFERED": unbuffered}
     with Path("/dev/full").open("w") as full:
-        done = subprocess.run(
-            [*BENCHWRIGHT, "hosts"], stdout=full, stderr=subprocess.PIPE, check=False, env=environment()
-        )
+        done = subprocess.run([*BENCHWRIGHT, "hosts"], stdout=full, stderr=subprocess.PIPE, check=False, env=variables)
     assert done.returncode == FAILED
     assert b"No space left" in done.stderr
     assert b"Traceback" not in done.stderr
+    assert b"Exception" not in done.stderr
 
 
 def commands(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
