@@ -63,6 +63,7 @@ settings.load_profile("patient")
 def _short_watch(monkeypatch: pytest.MonkeyPatch) -> None:
     """Watch a host's background load for as long as reading its facts takes, not for seconds before each run."""
     monkeypatch.setattr("remote.probe.WATCH", 0.0)
+    monkeypatch.setattr("remote.probe.LOOK", 0.1)
 
 
 @pytest.fixture(autouse=True)

@@ -16,7 +16,7 @@ SCRIPT = Path(sys.executable).parent / "benchwright"
 
 def shorten_watch() -> None:
     """Shorten the watch of each run of this process."""
-    probe.WATCH = 0.0
+    probe.WATCH, probe.LOOK = 0.0, 0.1
 
 
 if __name__ == "__main__":

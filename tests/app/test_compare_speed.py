@@ -86,6 +86,7 @@ def test_more_runs_take_no_more_queries_and_no_samples_are_read(
     assert counts[0] == counts[1] > 10
 
 
+@pytest.mark.slow
 def test_groups_are_compared_with_the_samples_within_their_trials(
     groups: tuple[Workstation, tuple[list[str], list[str]]],
 ) -> None:

@@ -49,6 +49,7 @@ def test_a_library_has_the_runs_of_a_baseline(
         assert sorted(one.id for one in exported.runs()) == runs
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("kind", ["run-json", "ticket"])
 def test_a_file_of_one_run_takes_a_baseline_of_one(pinned: Store, tmp_path: Path, kind: str) -> None:
     path = tmp_path / "file.png"

@@ -13,7 +13,7 @@ from app.checks.catalogue import entry
 from app.cli.main import benchwright
 
 
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 @pytest.mark.usefixtures("few_programs")
 @pytest.mark.parametrize(
     ("plans", "goal", "trials", "status", "outcome"),

@@ -163,6 +163,7 @@ def test_a_step_that_its_outliers_make_uncertain_is_marked(tmp_path: Path) -> No
     assert any(not each["significant"] for each in history_to_json(found)["changes"])
 
 
+@pytest.mark.slow
 def test_the_runs_that_are_outliers_are_named(tmp_path: Path) -> None:
     store_of_history(tmp_path / "runs", np.array(with_outliers()), {}).close()
     words = ["--store", str(tmp_path / "runs"), "history", "web-1", "--metric", "iops"]
@@ -251,6 +252,7 @@ def test_runs_of_other_parameters_are_left_out_and_counted(tmp_path: Path) -> No
         read_history(store, HistoryQuery(("web-1",), "nothing"))
 
 
+@pytest.mark.slow
 def test_the_margin_filters_the_display_and_not_the_search(stored: Path) -> None:
     found = read_history(Store(stored), replace(WANTED, margins=Margins(every=0.2)))
     (marked,) = found.marked
@@ -275,6 +277,7 @@ def test_the_command_line_prints_what_changed_first(stored: Path) -> None:
     assert found["changes"][0]["differences"][0]["what"] == "kernel"
 
 
+@pytest.mark.slow
 def test_the_command_line_prints_a_drift(tmp_path: Path) -> None:
     store_of_history(tmp_path / "runs", TREND.values(np.random.default_rng(1), 0.01), {}).close()
     words = ["--store", str(tmp_path / "runs"), "history", "web-1", "--metric", "iops"]

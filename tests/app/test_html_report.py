@@ -95,6 +95,7 @@ def test_it_is_imported_as_the_identical_record(workstation: Workstation, target
     assert path.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_the_users_note_and_tags_are_in_each_report_if_they_are_kept(workstation: Workstation, tmp_path: Path) -> None:
     note = ("before the *upgrade*", "slow since Monday")
     workstation.annotate({FIRST.run_id: Annotation(note="\n".join(note), tags=("cold", "upgrade"))})

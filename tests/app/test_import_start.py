@@ -133,6 +133,7 @@ def test_the_run_begins_when_its_output_says_and_keeps_its_import_time(tmp_path:
     assert judged.verdict == record.verdict
 
 
+@pytest.mark.slow
 def test_an_import_without_a_date_is_marked_wherever_its_start_is_shown(tmp_path: Path) -> None:
     library = tmp_path / "runs.sqlite3"
     undated, dated = (one["run"] for one in imported(library, str(CPU), str(UNIXBENCH)))

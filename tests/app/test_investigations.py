@@ -200,6 +200,7 @@ def test_html_report_is_ordered_valid_and_imported(
     target.close()
 
 
+@pytest.mark.slow
 def test_redacted_reports_have_no_name_and_the_texts(
     workstation: Workstation, found: Investigation, tmp_path: Path
 ) -> None:
@@ -219,6 +220,7 @@ def test_redacted_reports_have_no_name_and_the_texts(
     target.close()
 
 
+@pytest.mark.slow
 def test_an_address_in_a_text_is_replaced_and_the_text_is_previewed(
     workstation: Workstation, found: Investigation, tmp_path: Path
 ) -> None:
@@ -367,6 +369,7 @@ def test_it_is_part_of_a_backup_and_seen_by_other_windows(
     copy.close()
 
 
+@pytest.mark.slow
 def test_the_command_line_does_all_of_it(workstation: Workstation, tmp_path: Path) -> None:
     workstation.close()
     library = ("--store", str(workstation.library_path), "investigation")

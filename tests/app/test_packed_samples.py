@@ -150,6 +150,7 @@ def test_a_run_is_packed_at_its_end(store: Store) -> None:
         assert connection.exec_driver_sql(named).scalars().all() == [RUN]
 
 
+@pytest.mark.slow
 def test_a_run_under_way_is_not_packed_nor_are_rows_between_its_own(store: Store) -> None:
     other = RUN + "x"
     with store.recorder(RUN) as one, store.recorder(other) as two:
@@ -290,6 +291,7 @@ def test_recorders_write_between_the_steps(unpacked: Store, monkeypatch: pytest.
     assert rows(unpacked.path, "sample_rows") == 0
 
 
+@pytest.mark.slow
 def test_a_run_that_ends_leaves_the_library_to_others_for_as_long_as_it_packs(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -329,6 +331,7 @@ def test_the_command_packs(unpacked: Store) -> None:
     assert rows(unpacked.path, "sample_rows") == 0
 
 
+@pytest.mark.slow
 def test_the_command_names_what_is_left(unpacked: Store) -> None:
     unpacked.close()
     with closing(sqlite3.connect(unpacked.path)) as other:

@@ -29,6 +29,7 @@ __all__ = ["postgresql", "proxy", "store", "url"]  # fixtures
 MESSAGES = messages("app-store", "test_postgresql_copies")
 
 
+@pytest.mark.slow
 def test_runs_are_merged_exported_and_deleted_as_in_a_file(url: ServerUrl, store: Store, tmp_path: Path) -> None:
     path, out = tmp_path / "first.sqlite3", tmp_path / "out.sqlite3"
     runs = library_of(path, 4)
@@ -141,7 +142,7 @@ def test_an_interrupted_copy_leaves_whole_runs_and_goes_on(url: ServerUrl, store
         assert {row.id for row in store.runs()} == set(runs)
 
 
-@pytest.mark.quick(2)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "cut",
     [

@@ -42,6 +42,7 @@ def own_server(*, durable: bool) -> Iterator[Server]:
         server.close()
 
 
+@pytest.mark.slow
 def test_a_run_outlasts_a_server_that_is_read_only_for_a_while(
     postgresql: Server, url: ServerUrl, store: Store
 ) -> None:
@@ -181,6 +182,7 @@ def test_a_killed_server_loses_nothing_acknowledged_and_the_run_goes_on() -> Non
             assert [int(finding.id) for finding in store.load(RUN).findings] == list(range(0, index, 20))
 
 
+@pytest.mark.slow
 def test_two_processes_record_at_once_and_a_killed_one_loses_nothing_acknowledged(store: Store, url: ServerUrl) -> None:
     names = [f"20261120-141530-{letter * 4}" for letter in "abc"]
     folders = os.pathsep.join([str(SCRIPT.parent), os.environ.get("PYTHONPATH", "")])

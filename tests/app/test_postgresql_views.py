@@ -41,6 +41,7 @@ def closed_up(text: str) -> str:
     return text.replace(", ", ",").replace(": ", ":")
 
 
+@pytest.mark.slow
 def test_the_views_are_those_of_a_file(filled: Store, url: ServerUrl, tmp_path: Path) -> None:
     execute(filled, "UPDATE runs SET state = 'partial' WHERE state = 'running'")  # only ended runs are copied
     with closing(Workstation(tmp_path / "own.sqlite3", tmp_path / "hosts.toml")) as workstation:
@@ -176,6 +177,7 @@ def test_views_that_are_ordered_by_the_locale_are_replaced_too(postgresql: Serve
         assert execute(made, "SELECT * FROM results.runs") == before
 
 
+@pytest.mark.slow
 def test_the_views_of_an_older_program_are_replaced_by_their_owner(
     postgresql: Server, url: ServerUrl, store: Store
 ) -> None:

@@ -316,6 +316,7 @@ def unpacked(content: bytes) -> bytes:
     return b"".join([re.sub(rb"base64,[A-Za-z0-9+/=]+", b"", content), *parts[1:]])
 
 
+@pytest.mark.slow
 def test_no_canary_of_others_is_in_any_export(workstation: Workstation, elsewhere: list[str], tmp_path: Path) -> None:
     library = workstation.library_path
     several = ("csv", "parquet", "pdf", "svg", "library", "html", "markdown", "run-json")
@@ -338,6 +339,7 @@ def test_no_canary_of_others_is_in_any_export(workstation: Workstation, elsewher
             assert not found, (run, path, found)
 
 
+@pytest.mark.slow
 def test_titles_and_imported_text_are_kept_on_request_only(
     workstation: Workstation, elsewhere: list[str], tmp_path: Path
 ) -> None:
@@ -673,6 +675,7 @@ def test_the_value_of_a_name_with_a_secret_is_replaced(text: str) -> None:
     assert "zqgrault" not in redaction.replacement.text(text)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("keep", [(), ("--keep", "texts")])
 def test_the_reason_to_compare_runs_that_differ_is_redacted(
     workstation: Workstation, tmp_path: Path, keep: tuple[str, ...]

@@ -141,6 +141,7 @@ def test_a_run_of_any_format_is_judged_once(tmp_path: Path, path: Path) -> None:
             assert [one.verdict for one in new.earlier] == replaced
 
 
+@pytest.mark.slow
 def test_what_only_the_run_could_see_is_kept(upgraded: Workstation, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a host that was busy, the findings before the test and those seen during a trial stay as they were."""
     old = everything(upgraded)

@@ -259,6 +259,7 @@ def listed_ids(path: Path, *words: str) -> list[str]:
     return [one["id"] for one in run(path, "list", *words, "--json").json]
 
 
+@pytest.mark.slow
 def test_the_verbs_of_a_list(path: Path) -> None:
     every = listed_ids(path)
     table = run(path, "list", "host:web-1", "--columns", "host,iodepth,iops", "--group", "host", "--sort", "-iops").out

@@ -388,6 +388,7 @@ def test_steps_that_differ_in_one_number_are_a_sweep_and_others_are_none() -> No
     assert swept_parameter([{"threads": 1}, {"threads": 1}]) is None
 
 
+@pytest.mark.slow
 def test_the_command_line_reads_a_sweep_from_labels_and_from_steps(tmp_path: Path) -> None:
     path = tmp_path / "runs.db"
     workstation = Workstation(path, tmp_path / "hosts.toml")

@@ -157,6 +157,7 @@ def test_a_number_of_trials_that_measures_nothing_is_refused(
     assert "TRIALS" in ended.stderr
 
 
+@pytest.mark.slow
 def test_files_peers_servers_and_hostile_words(workstation: Workstation, tmp_path: Path) -> None:
     found = workstation.load("last")
     text = "END\n$(touch owned)\n'\n"
@@ -181,6 +182,7 @@ def test_files_peers_servers_and_hostile_words(workstation: Workstation, tmp_pat
     assert on_peer.endswith("; do serve -s; done")
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("shell", ["dash", "bash"])
 @pytest.mark.parametrize("ends", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_script_leaves_no_directory_and_no_server(

@@ -105,7 +105,8 @@ def test_tests_set_their_signals_and_what_a_package_would_mend_is_not_skipped(
 ) -> None:
     (tmp_path / "test_x.py").write_text(TESTS)
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
-    words = ("-m", "pytest", "-p", "tests.conftest", "-c", str(tmp_path / "pytest.ini"), str(tmp_path))
+    folders = (f"--basetemp={tmp_path / 'base'}", str(tmp_path))  # and old folders of other runs are not removed now
+    words = ("-m", "pytest", "-p", "tests.conftest", "-c", str(tmp_path / "pytest.ini"), *folders)
     done = ignored(*words, CI=ci, PYTHONPATH=str(ROOT))
     assert counts in done.stdout, done.stdout + done.stderr
     assert ("hpcc is not installed" in done.stdout) == bool(ci)

@@ -128,6 +128,7 @@ def standing_lines(text: str) -> list[str]:
     return [line for line in text.splitlines() if line.startswith(("- Rank", "- Against"))]
 
 
+@pytest.mark.slow
 def test_it_has_the_rank_among_hosts_and_the_change_against_a_baseline(tmp_path: Path) -> None:
     made = Workstation(tmp_path / "runs.sqlite3", tmp_path / "hosts.toml")
     base = measured(made, 1, "zqhost-e", 1.25)

@@ -56,7 +56,7 @@ def judged(text: str) -> JudgedFile:
     return judged_bytes("paste", text.encode())
 
 
-@pytest.mark.quick(3)
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("name", SAMPLE)
 def test_what_surrounds_an_output_changes_neither_its_figures_nor_its_verdict(name: str) -> None:
     text = captured(name)

@@ -41,6 +41,7 @@ def found(answer: Any) -> dict[str, dict[str, Any]]:
     return {finding["id"]: finding for finding in answer["findings"]}
 
 
+@pytest.mark.slow
 def test_a_remedy_is_applied_to_a_file_and_the_plan_shows_what_changed(plan: Path) -> None:
     before = benchwright("check", plan, "--host", "local", "--json").json
     assert "unflushed-write" in found(before)
@@ -72,6 +73,7 @@ def test_facts_in_a_file_are_checked_without_asking_the_host(plan: Path, tmp_pat
     assert benchwright("check", plan, "--json").status != DONE
 
 
+@pytest.mark.slow
 def test_what_is_acknowledged_stands_in_the_run_and_in_every_report(plan: Path, tmp_path: Path) -> None:
     ran = benchwright(
         "run", plan, "--apply", "unflushed-write", "--acknowledge", "few-trials=a first look", "--anyway", "--json"

@@ -80,6 +80,7 @@ def test_nothing_of_a_foreign_plan_is_executed_without_consent(folder: Path) -> 
     assert benchwright("list", "--json").json == []
 
 
+@pytest.mark.slow
 def test_consent_covers_the_same_content_only(folder: Path) -> None:
     path = marking(folder)
     agreed = benchwright("run", path, "--yes")
@@ -148,6 +149,7 @@ def test_a_local_file_is_named_before_it_is_copied(folder: Path) -> None:
     refused(benchwright("run", path))
 
 
+@pytest.mark.slow
 def test_a_pipe_as_a_local_file_keeps_nobody_waiting(folder: Path) -> None:
     os.mkfifo(folder / "pipe")
     path = plan_file("unixbench", archive=str(folder / "pipe"))

@@ -105,6 +105,7 @@ def small(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", str(place)], check=True)
 
 
+@pytest.mark.slow
 def test_a_full_host_is_reported_and_cleaned_up(workstation: Workstation, start_lab_host: Start, small: Path) -> None:
     host = start_lab_host()
     host.home.rmdir()

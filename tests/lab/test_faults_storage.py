@@ -67,6 +67,7 @@ def on_full(disk: Path, act: Callable[[Path, Control], None]) -> Callable[[Event
     return hand
 
 
+@pytest.mark.slow
 def test_a_full_disk_here_pauses_the_run_until_there_is_room(cramped: Workstation, lab: LabHost) -> None:
     events = run(
         cramped, counting_plan(60, trials=2), on_full(cramped._store.path.parent, lambda file, _: file.unlink())

@@ -136,6 +136,7 @@ def test_a_noisy_login_shell_and_forged_markers(qtbot: QtBot, page: HostsPage, s
     assert status_of.facts.system.host_name == socket.gethostname()
 
 
+@pytest.mark.slow
 def test_markup_and_invisible_characters_are_words(qtbot: QtBot, page: HostsPage, start_lab_host: Start) -> None:
     _hostile(start_lab_host, "markup")
     status_of = _visit(qtbot, page)

@@ -50,6 +50,7 @@ def test_a_run_over_ssh_tries_every_combination(lab_host: LabHost, tmp_path: Pat
     assert any("loopback" in note for note in ended.parsed.notes)
 
 
+@pytest.mark.slow
 def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken, workstation_in(tmp_path) as workstation:
         port = taken.getsockname()[1]

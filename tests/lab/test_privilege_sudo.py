@@ -157,6 +157,7 @@ time.sleep(1)
 """
 
 
+@pytest.mark.slow
 def test_of_a_job_under_sudo_telemetry_counts_what_it_may_read(
     start_sudo_host: StartSudoHost, opened: list[Session]
 ) -> None:

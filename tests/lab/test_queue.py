@@ -124,6 +124,7 @@ def test_ctrl_c_stops_every_run_in_order(tmp_path: Path, start_machine: StartMac
     assert MESSAGES["not_started"] in errors
 
 
+@pytest.mark.slow
 def test_the_time_left_counts_what_passes_between_trials(workstation: Workstation) -> None:
     plan = Plan("gaps", (LOCAL,), (make_step("command", {"command": "sleep 0.3"}),), repetition=Repetition(trials=4))
     seen: list[tuple[float, Progress]] = []

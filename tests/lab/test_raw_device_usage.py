@@ -97,6 +97,7 @@ def test_a_mounted_device_is_in_use(session: Session, make_loop: MakeLoop, mount
     assert len(shown) >= 3  # the kernel itself says so, too
 
 
+@pytest.mark.slow
 def test_a_mount_in_another_namespace_is_seen(session: Session, make_loop: MakeLoop, tmp_path: Path) -> None:
     needs("mkfs.ext4", "unshare")
     path = make_loop()
@@ -179,6 +180,7 @@ def test_a_process_that_has_it_open_is_use(session: Session, make_loop: MakeLoop
     assert shown.startswith(f"A process has {Path(path).name} open: {os.getpid()} (")
 
 
+@pytest.mark.slow
 def test_a_read_only_device_is_told(session: Session, make_loop: MakeLoop) -> None:
     assert "It is read-only." in objections(look(session, make_loop("disk.img", 16 * MIB, "--read-only")))
 

@@ -92,6 +92,7 @@ def test_a_device_that_is_not_given_up_is_left_alone(workstation: Workstation, m
     assert backing_file(device).read_bytes() == b"\xa5" * 16 * 2**20
 
 
+@pytest.mark.slow
 def test_a_test_that_is_stopped_keeps_what_it_has(workstation: Workstation, tmp_path: Path) -> None:
     plan = Plan(
         "steady",

@@ -264,6 +264,7 @@ def test_a_host_that_falls_silent_is_noticed(lab_host: LabHost) -> None:
     session.close()
 
 
+@pytest.mark.slow
 def test_a_quiet_command_is_no_silent_host(lab_host: LabHost) -> None:
     session = watched(lab_host, Keepalive(0.1, 1.5))
     channel = session.open(["sh", "-c", "read line; echo alive"])

@@ -96,6 +96,7 @@ def test_a_run_is_stopped_although_its_host_answers_slowly(
     assert "may remain on" in event.reason
 
 
+@pytest.mark.quick(1)
 def test_a_run_that_only_begins_is_stopped_though_its_host_drips(
     lab: DripAt, workstation: Workstation, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -61,6 +61,7 @@ def _seconds(source: np.ndarray, target: np.ndarray) -> float:
     return time.perf_counter() - began
 
 
+@pytest.mark.slow
 def test_a_program_of_the_users_that_is_missing_is_named(tmp_path: Path) -> None:
     with workstation_in(tmp_path) as workstation:
         ended, _ = run_once(workstation, "stream", "local", program="/nowhere/stream", threads=1)

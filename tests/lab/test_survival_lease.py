@@ -133,6 +133,7 @@ def test_a_run_that_was_let_go_of_keeps_its_host_while_it_measures(
     assert_no_leftovers(lab.home)
 
 
+@pytest.mark.slow
 def test_a_run_says_that_its_telemetry_program_was_killed(
     workstation: Workstation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -64,6 +64,7 @@ def test_an_archive_of_something_else_is_said(tmp_path: Path) -> None:
     assert MESSAGES["no_unixbench_in_this_archive"] in ended.reason
 
 
+@pytest.mark.slow
 def test_an_archive_that_is_missing_is_named(tmp_path: Path) -> None:
     with workstation_in(tmp_path) as workstation:
         ended, _ = run_once(workstation, "unixbench", "local", archive="/nowhere/ub.tgz")

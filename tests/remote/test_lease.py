@@ -351,6 +351,7 @@ def test_more_fresh_leases_than_are_named_never_make_a_host_free(
     assert claim(session, "run-2", anyway=True).unread
 
 
+@pytest.mark.slow
 def test_a_list_that_is_not_read_in_time_is_not_treated_as_empty(
     leases: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -266,6 +266,7 @@ def test_the_bytes_of_a_fio_job_are_those_that_fio_reports(watched: Callable[...
     assert found.total("written") == pytest.approx(written, rel=0.02)
 
 
+@pytest.mark.slow
 def test_a_hog_outside_of_the_tree_is_anothers(watched: Callable[..., Watched]) -> None:
     environment = {name: value for name, value in os.environ.items() if name != "BENCHWRIGHT_JOB"}
     hog = subprocess.Popen([sys.executable, "-c", "while True: pass"], env=environment, start_new_session=True)

@@ -16,6 +16,8 @@ from widgets.page import PageName
 from widgets.parts.issue_line import IssueLine
 from widgets.wizard.measure_page import REVIEW, MeasurePage
 
+pytestmark = pytest.mark.usefixtures("few_programs")
+
 
 @pytest.fixture
 def page(qtbot: QtBot, tmp_path: Path) -> MeasurePage:
@@ -43,6 +45,7 @@ def started(qtbot: QtBot, page: MeasurePage) -> Plan:
     return plan
 
 
+@pytest.mark.slow
 def test_a_reason_goes_with_the_plan_that_runs(qtbot: QtBot, page: MeasurePage) -> None:
     line = line_of(page, "few-trials")
     line.acknowledge_requested.emit(line.issue.findings, "a first look")

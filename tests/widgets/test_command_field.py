@@ -13,6 +13,8 @@ from tests.messages import messages
 from tests.widgets.measure_stage import made_page, settle, type_into, with_tests
 from widgets.wizard.measure_page import MeasurePage
 
+pytestmark = pytest.mark.usefixtures("few_programs")
+
 MESSAGES = messages("widgets", "test_command_field")
 
 
@@ -174,6 +176,7 @@ def test_a_line_of_which_nothing_is_read_changes_nothing(page: MeasurePage, text
     assert page.parameters.command.text() == text
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     ("text", "suite", "values"),
     [

@@ -129,6 +129,7 @@ def test_compare_follows_names_and_deletions_of_another_process(qtbot: QtBot, wi
     assert f"The baseline is {NEXT} now." in page.notice.text()
 
 
+@pytest.mark.slow
 def test_a_run_of_another_process_comes_after_the_edit_in_place(
     qtbot: QtBot, window: MainWindow, page: LibraryPage
 ) -> None:

@@ -54,6 +54,7 @@ def test_a_change_is_named_with_what_changed_beside_it(qtbot: QtBot, stored: Pat
     assert panel.metrics.currentText() == "I/O operations, read · random read"
 
 
+@pytest.mark.slow
 def test_it_copies_as_data_by_key_and_reads_the_run_at_hand(qtbot: QtBot, stored: Path) -> None:
     plot = shown(qtbot, stored).plot
     QGuiApplication.clipboard().clear()
@@ -117,6 +118,7 @@ def test_a_doubtful_result_is_a_ring_and_counted(qtbot: QtBot, stored: Path) -> 
     assert next(line for line in panel.notes.text().splitlines() if "○" in line).endswith(" 1 result.")
 
 
+@pytest.mark.slow
 def test_runs_treated_as_outliers_are_named(qtbot: QtBot, tmp_path: Path) -> None:
     values = results(np.random.default_rng(4), 30, 0.01)
     values[15:] *= 0.9

@@ -141,6 +141,7 @@ def test_a_stop_saves_the_run_elsewhere_while_the_library_is_in_use(
         assert workstation.load("last").trials[0].reason in {"", "Stopped by you."}  # it is short
 
 
+@pytest.mark.slow
 def test_a_damaged_library_is_reported_and_the_run_is_saved_from_memory(
     qtbot: QtBot, live: tuple[MainWindow, LivePage], workstation: Workstation
 ) -> None:

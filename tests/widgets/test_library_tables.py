@@ -32,6 +32,7 @@ def _hidden(table: RunTable) -> set[str]:
     return {column.name for number, column in enumerate(table.content.columns) if table.isColumnHidden(number)}
 
 
+@pytest.mark.slow
 def test_the_table_of_runs_is_a_sound_model(qtbot: QtBot, qtmodeltester: ModelTester, workstation: Workstation) -> None:
     copied_library(workstation)
     table = RunTable()

@@ -114,6 +114,7 @@ def test_the_run_in_front_is_exported_from_the_menu(qtbot: QtBot, window: MainWi
     assert written[2].read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_repeating_opens_the_wizard_with_the_runs_own_plan(qtbot: QtBot, window: MainWindow) -> None:
     page = _library(qtbot, window)
     page.show_run(BEFORE)

@@ -258,6 +258,7 @@ def test_closing_leaves_what_waits_in_the_queue(qtbot: QtBot, window: MainWindow
     assert len(window.workstation.runs()) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.lab
 def test_export_is_about_the_run_in_front_and_else_leads_to_the_library(qtbot: QtBot, window: MainWindow) -> None:
     window.pages.run(_plan(1), None)
@@ -271,6 +272,7 @@ def test_export_is_about_the_run_in_front_and_else_leads_to_the_library(qtbot: Q
     assert any(found.isVisible() for found in window.findChildren(ExportDialog))
 
 
+@pytest.mark.slow
 @pytest.mark.lab
 def test_a_second_measurement_of_a_host_waits_in_the_strip_and_can_be_removed(qtbot: QtBot, window: MainWindow) -> None:
     live = _measuring(qtbot, window)

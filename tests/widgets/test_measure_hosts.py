@@ -14,6 +14,8 @@ from tests.messages import messages
 from tests.widgets.measure_stage import made_page, settle
 from widgets.wizard.measure_page import PARAMETERS, REVIEW, MeasurePage
 
+pytestmark = pytest.mark.usefixtures("few_programs")
+
 MESSAGES = messages("widgets-measure", "test_measure_hosts")
 
 
@@ -69,6 +71,7 @@ def test_of_several_hosts_the_directories_are_among_the_first_rows(qtbot: QtBot,
     assert not page.parameters.row("directory").isVisible()
 
 
+@pytest.mark.slow
 def test_the_server_of_a_network_test_is_another_host(qtbot: QtBot, page: MeasurePage) -> None:
     page.begin([LOCAL])
     page.plan_step.tests.add("iperf3")

@@ -10,6 +10,8 @@ from tests.widgets.measure_stage import made_page, settle, with_tests
 from widgets.wizard.measure_page import PARAMETERS, REVIEW, MeasurePage
 from widgets.wizard.multiline_editor import LinesEditor
 
+pytestmark = pytest.mark.usefixtures("few_programs")
+
 TEXT = "[one]\nrw=randread\nsize=1m\n"
 
 

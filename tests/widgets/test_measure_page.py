@@ -18,6 +18,8 @@ from widgets.parts.text import Text
 from widgets.wizard.install_dialog import InstallDialog
 from widgets.wizard.measure_page import PARAMETERS, PLAN, REVIEW, MeasurePage
 
+pytestmark = pytest.mark.usefixtures("few_programs")
+
 
 @pytest.fixture
 def page(qtbot: QtBot, tmp_path: Path) -> MeasurePage:
@@ -222,6 +224,7 @@ def _without(facts: Facts, tool: str) -> Facts:
     return replace(facts, tools=(*(known for known in facts.tools if known.name != tool), missing))
 
 
+@pytest.mark.slow
 def test_the_directory_that_is_typed_is_looked_at(qtbot: QtBot, page: MeasurePage, tmp_path: Path) -> None:
     with_tests(qtbot, page, "fio")
     page.forward()

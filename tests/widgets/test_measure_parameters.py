@@ -22,6 +22,8 @@ from widgets.wizard.draft import place_of
 from widgets.wizard.measure_page import MeasurePage
 from widgets.wizard.parameter_row import ParameterRow
 
+pytestmark = pytest.mark.usefixtures("few_programs")
+
 MESSAGES = messages("widgets-measure", "test_measure_parameters")
 
 

@@ -17,6 +17,8 @@ from widgets.wizard.editors import Editor
 from widgets.wizard.measure_page import PLAN, REVIEW, MeasurePage
 from widgets.wizard.plan_start import AnswersDialog
 
+pytestmark = pytest.mark.usefixtures("few_programs")
+
 MESSAGES = messages("widgets-measure", "test_measure_questions")
 
 
@@ -159,6 +161,7 @@ def test_a_cancelled_question_changes_nothing(qtbot: QtBot, page: MeasurePage) -
     assert page.draft.steps == []
 
 
+@pytest.mark.slow
 def test_a_new_test_is_fresh_and_the_plan_before_it_is_a_recent_one(
     qtbot: QtBot, page: MeasurePage, tmp_path: Path
 ) -> None:
@@ -185,6 +188,7 @@ def test_a_new_test_is_fresh_and_the_plan_before_it_is_a_recent_one(
     assert [plan.steps for plan in page.plan_step.tests.recent.values()] == [("dd", "fio")]
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("way", ["plan", "job file", "question"])
 def test_the_plan_that_another_one_replaces_is_a_recent_one(
     qtbot: QtBot, page: MeasurePage, tmp_path: Path, way: str

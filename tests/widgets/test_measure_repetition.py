@@ -18,6 +18,8 @@ from widgets.wizard.editors import ParameterField
 from widgets.wizard.measure_page import REVIEW, MeasurePage
 from widgets.wizard.repetition_parameters import REPETITION, values_of
 
+pytestmark = pytest.mark.usefixtures("few_programs")
+
 MESSAGES = messages("widgets-measure", "test_measure_repetition")
 
 CPU = make_step("sysbench-cpu", {"time": 10})

@@ -18,6 +18,8 @@ from widgets.wizard.editors import Editor
 from widgets.wizard.measure_page import REVIEW, MeasurePage
 from widgets.wizard.review_step import _trials as trials_text
 
+pytestmark = pytest.mark.usefixtures("few_programs")
+
 PLAN = Plan("disk", ("local",), (make_step("fio", {}),))
 
 

@@ -11,6 +11,8 @@ from tests.messages import messages
 from tests.widgets.measure_stage import made_page, settle, with_tests
 from widgets.wizard.measure_page import REVIEW, MeasurePage
 
+pytestmark = pytest.mark.usefixtures("few_programs")
+
 MESSAGES = messages("widgets-measure", "test_measure_tuning")
 
 
@@ -88,6 +90,7 @@ def test_what_makes_no_sense_is_said_and_keeps_the_plan_from_running(
     assert not page.review.save_button.isEnabled()
 
 
+@pytest.mark.slow
 def test_a_plan_that_changes_hosts_is_shown_unfolded(qtbot: QtBot, page: MeasurePage) -> None:
     write(qtbot, page, governor="performance")
     plan = planned(page)
@@ -105,6 +108,7 @@ def planned_nothing(page: MeasurePage) -> bool:
     return page.draft.tuning.text("governor") == ""
 
 
+@pytest.mark.slow
 def test_a_raw_device_is_read_and_its_loss_told_before_the_run(qtbot: QtBot, page: MeasurePage) -> None:
     page.plan_step.tests.add("fio")
     form = page.draft.steps[-1].form

@@ -100,6 +100,7 @@ def test_the_wizard_offers_tunes_and_warns(qtbot: QtBot, tmp_path: Path) -> None
     assert "openssl-brief" in [finding.id for finding in page.assessment.findings]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("idle")
 def test_a_run_is_drawn_and_kept(qtbot: QtBot, keep: Keep, workstation: Workstation) -> None:
     page = LivePage(workstation, RefusingAsker())

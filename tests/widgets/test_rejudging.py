@@ -67,6 +67,7 @@ def _library(window: MainWindow) -> LibraryPage:
     return page
 
 
+@pytest.mark.slow
 def test_a_library_of_an_earlier_version_is_judged_while_the_window_is_shown(
     qtbot: QtBot, keep: Keep, old: Workstation
 ) -> None:
@@ -117,6 +118,7 @@ def test_the_notice_is_dismissed_for_good(qtbot: QtBot, keep: Keep, workstation:
     assert [row.id for row in again.table.lines.matched] == [MAY[3]]
 
 
+@pytest.mark.slow
 def test_it_rests_while_a_run_is_recorded_and_then_goes_on(
     qtbot: QtBot, keep: Keep, old: Workstation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -184,6 +186,7 @@ def test_a_verdict_of_other_checks_says_so(qtbot: QtBot, keep: Keep, old: Workst
     assert panel.version.isHidden()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("small_disk", ["24m"], indirect=True)
 def test_a_full_disk_is_shown_once_and_the_rest_is_judged_when_there_is_room(
     qtbot: QtBot, keep: Keep, small_disk: Path, monkeypatch: pytest.MonkeyPatch

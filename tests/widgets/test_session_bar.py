@@ -167,6 +167,7 @@ def test_the_window_runs_a_series_by_itself_after_its_restart(
     qtbot.waitUntil(lambda: not jobs.running())
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_programs")
 def test_a_series_begun_on_the_live_page_can_be_ended(
     qtbot: QtBot, workstation: Workstation, window: MainWindow, monkeypatch: pytest.MonkeyPatch

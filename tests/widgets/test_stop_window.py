@@ -123,6 +123,7 @@ def test_stop_ends_a_run_on_a_host_that_answers_no_more(
     assert_reported(page)
 
 
+@pytest.mark.slow
 def test_stop_ends_a_run_in_the_window(
     qtbot: QtBot, page: LivePage, turn_bad: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -118,6 +118,7 @@ def test_groups_of_two_studies_have_the_error_of_the_moments_that_hosts_share(
         assert alone.sessions == (1, 2)
 
 
+@pytest.mark.slow
 def test_moments_are_known_without_the_study(tmp_path: Path) -> None:
     library = tmp_path / "runs.sqlite3"
     with closing(Workstation(library, tmp_path / "hosts.toml")) as workstation:

@@ -73,6 +73,7 @@ def test_the_time_of_a_trial_is_that_of_the_study(found: FleetResults) -> None:
     assert NO_TIME not in proposed(found).notes
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     ("stated", "reason"),
     [
