@@ -183,6 +183,7 @@ def test_a_partitions_settings_are_those_of_its_disk(machine: Session, make_loop
     restore_settings(machine, RUN)
 
 
+@pytest.mark.alone  # the page cache is that of the whole computer
 def test_the_page_cache_is_dropped(machine: Session, tmp_path: Path) -> None:
     def cached() -> int:
         lines = Path("/proc/meminfo").read_text().splitlines()
