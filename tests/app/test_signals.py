@@ -105,7 +105,7 @@ def test_tests_set_their_signals_and_what_a_package_would_mend_is_not_skipped(
 ) -> None:
     (tmp_path / "test_x.py").write_text(TESTS)
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
-    folders = (f"--basetemp={tmp_path / 'base'}", str(tmp_path))  # and old folders of other runs are not removed now
+    folders = (f"--basetemp={tmp_path / 'base'}", str(tmp_path))  # or it would remove those of earlier runs
     words = ("-m", "pytest", "-p", "tests.conftest", "-c", str(tmp_path / "pytest.ini"), *folders)
     done = ignored(*words, CI=ci, PYTHONPATH=str(ROOT))
     assert counts in done.stdout, done.stdout + done.stderr

@@ -80,7 +80,6 @@ def test_nothing_of_a_foreign_plan_is_executed_without_consent(folder: Path) -> 
     assert benchwright("list", "--json").json == []
 
 
-@pytest.mark.slow
 def test_consent_covers_the_same_content_only(folder: Path) -> None:
     path = marking(folder)
     agreed = benchwright("run", path, "--yes")
